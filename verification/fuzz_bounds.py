@@ -205,7 +205,7 @@ def check(seed: int, tally: Tally) -> None:
     for _ in range(LAUNCHES):
         whole, group, start, arguments = writer.launch()
         launch: Any = kernel.on(hw.device("cpu")).prepare(whole, group, start)
-        told = _raised(LaunchError, launch._prepare, arguments)
+        told = _raised(LaunchError, launch.host.pack, arguments)
         checked = functools.partial(kernel[whole, group], offset=start, check=True, time_limit=TIME_LIMIT)
         stopped = _raised(KernelFault, checked, *arguments)
         tally.launches += 1

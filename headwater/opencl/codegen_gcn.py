@@ -205,7 +205,8 @@ def _with_group_size(match: re.Match[str]) -> str:
 
 
 def _with_printable_texts(text: str) -> str:
-    """Calls of printf with other texts where LLVM would garble them; `headwater.runtime.printf_memory` puts them right.
+    """Calls of printf with other texts where LLVM would garble them, to be put right by
+    `headwater.runtime.simulated.printf_memory`.
 
     LLVM writes a format's line feed as backslash and n but leaves a backslash alone: here it becomes \\134. And it does
     not store the zeros that end a string of 0, 4, 8, … bytes, although it makes room for them: a byte 1 is put after.

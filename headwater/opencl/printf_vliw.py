@@ -1,8 +1,8 @@
 """The front end's r600 IR with calls of printf passes in; it with stores of records in their place, and their formats,
 pass out.
 
-Records and formats are those of `headwater.runtime.printf_memory`: LLVM writes them for GCN chips itself, for r600 it
-does not. A call whose format, or one of whose strings, is no literal stays as it is, to be refused at its line.
+Records and formats are those of `headwater.runtime.simulated.printf_memory`: LLVM writes them for GCN chips itself, but
+not for r600. A call whose format, or one of whose strings, is no literal stays as it is, to be refused at its line.
 """
 
 from __future__ import annotations

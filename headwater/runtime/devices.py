@@ -12,8 +12,8 @@ from headwater.runtime.interface import Device, resolve
 
 if TYPE_CHECKING:
     from headwater.chips import Outline
-    from headwater.runtime.gcn.device import SimulatedDevice
     from headwater.runtime.opencl.device import ClDevice
+    from headwater.runtime.simulated.device import SimulatedDevice
 
 
 def default() -> Device:
@@ -155,9 +155,9 @@ def _device(outline: Outline) -> SimulatedDevice:
     if found is not None and (Path(outline.file).parent == chips.FOLDER or found.chip is chips.load(outline.file)):
         return found
     if not outline.is_vliw:
-        from headwater.runtime.gcn.device import SimulatedDevice
+        from headwater.runtime.gcn.device import GcnDevice
 
-        found = SimulatedDevice(outline)
+        found = GcnDevice(outline)
     else:
         from headwater.runtime.vliw.device import VliwDevice
 

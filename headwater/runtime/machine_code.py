@@ -9,9 +9,9 @@ from typing import Any
 from headwater.errors import CodeObjectError, DeviceError
 from headwater.isa.gcn.codeobject import load
 from headwater.runtime.devices import device_for
-from headwater.runtime.gcn.device import SimulatedDevice
 from headwater.runtime.interface import Device, DeviceProgram, current, resolve
 from headwater.runtime.program import ClKernel, ClProgram, Program
+from headwater.runtime.simulated.device import SimulatedDevice
 
 
 def load_program(code: bytes, filename: str, device: Device | None) -> Program[Any]:

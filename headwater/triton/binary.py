@@ -11,10 +11,10 @@ from typing import Any
 from headwater.base.arrays import Array
 from headwater.errors import LaunchError, UsageError
 from headwater.runtime.devices import device_for
-from headwater.runtime.gcn.device import SimulatedDevice
 from headwater.runtime.interface import Device, resolve
 from headwater.runtime.machine_code import MachineProgram
-from headwater.runtime.reachable import reachable
+from headwater.runtime.simulated.device import SimulatedDevice
+from headwater.runtime.simulated.reachable import reachable
 from headwater.triton import memory
 from headwater.triton.stopwatch import running
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.errors import DeviceError, UsageError
-from headwater.runtime.gcn.device import SimulatedDevice
 from headwater.runtime.interface import Device, resolve
+from headwater.runtime.simulated.device import SimulatedDevice
 from headwater.triton.arguments import flattened, number
 from headwater.triton.binary import Binary, Description
 from headwater.triton.memory import HostArray

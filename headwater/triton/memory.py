@@ -22,7 +22,8 @@ _MOST_ADDRESSES = 1 << 20
 @dataclass(frozen=True)
 class Place:
     """Memory from an address on (``from_there``, bytes; None for a null pointer), and what lies before it in the same
-    allocation, as `headwater.runtime.reachable` takes it. ``may_hold_addresses``: its elements are 64-bit integers."""
+    allocation, as `headwater.runtime.simulated.reachable` takes it. ``may_hold_addresses``: its elements are 64-bit
+    integers."""
 
     from_there: Array | None
     around: tuple[tuple[str, Array], ...] = ()

@@ -303,10 +303,10 @@ def test_what_is_left_is_taken_in_ever_smaller_batches() -> None:
     )
     launch = program.on(hw.device("cpu")).kernels["k"].prepare((100,), (1,))
     taken = np.zeros(100, np.int64)
-    task = launch._prepare((taken, launch.block))
+    task = launch.host.pack((taken, launch.host.block))
     task.block[BATCH], task.block[TAIL] = 16, 2
     task.args[8:16] = task.block_address.to_bytes(8, "little")
-    launch._entry(task.block_address, task.args_address, scratch_address(0))
+    launch.host.entry(task.block_address, task.args_address, scratch_address(0))
     batches = np.diff(np.unique([0, *taken]))
     assert batches.tolist() == [16, 16, 16, 13, 9, 7, 5, 4, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1]
 
@@ -314,7 +314,7 @@ def test_what_is_left_is_taken_in_ever_smaller_batches() -> None:
 def test_short_launches_with_helpers_are_tried_alone_ever_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     program = hw.compile("kernel void k(global int *x) { x[get_global_id(0)]++; }", device="cpu")
     launch = program.on(hw.device("cpu")).kernels["k"].prepare((4096,), (64,))
-    launch.tickets = 2  # as on two processors at least
+    launch.threads = 2  # as on two processors at least
     leads: list[Task] = []
     monkeypatch.setattr(pool_module.Pool, "lead", lambda self, task, helpers, expected_ns: leads.append(task))
 

@@ -11,9 +11,9 @@ import pytest
 import headwater as hw
 from headwater.base import arrays
 from headwater.native.pool import Task
-from headwater.runtime import printf_memory
 from headwater.runtime.cpu import launch as cpu_launch
 from headwater.runtime.gcn import images as gcn_images, legacy as simulated_legacy
+from headwater.runtime.simulated import printf_memory
 from headwater.runtime.vliw import launch as vliw_launch, opencl as vliw_opencl
 
 # A table of the program, printf's memory, a picture's description and a copy of a buffer of odd size are made for each
@@ -53,14 +53,14 @@ def watch_memory(monkeypatch: pytest.MonkeyPatch) -> list[weakref.ref]:
 def alive_at_the_end(monkeypatch: pytest.MonkeyPatch, launch: object, made: list[weakref.ref]) -> list[bool]:
     """A list that tells of each memory whether it was there when the last thread had left."""
     found: list[bool] = []
-    inspect = launch._inspect
+    ended = launch.ended
 
-    def look(task: Task) -> None:
+    def look(task: Task, nanoseconds: int) -> None:
         gc.collect()
         found.extend(one() is not None for one in made)
-        inspect(task)
+        ended(task, nanoseconds)
 
-    monkeypatch.setattr(launch, "_inspect", look)
+    monkeypatch.setattr(launch, "ended", look)
     return found
 
 

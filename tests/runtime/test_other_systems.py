@@ -13,8 +13,8 @@ import headwater as hw
 from headwater.base import freshness, host
 from headwater.base.cache import Cache
 from headwater.native import pool
-from headwater.runtime import interrupt
 from headwater.runtime.cpu import device as cpu
+from headwater.runtime.host import interrupt
 
 SOURCE = """
 kernel void vadd(global const float *a, global const float *b, global float *c, int n) {

@@ -11,7 +11,7 @@ import pytest
 import headwater as hw
 import headwater.triton
 from headwater.errors import CodeObjectError, LaunchError, ResourceError, UsageError
-from headwater.runtime.reachable import reachable
+from headwater.runtime.simulated.reachable import reachable
 from headwater.triton import arguments, memory
 from headwater.triton.stopwatch import do_bench, milliseconds
 

@@ -179,7 +179,7 @@ def test_sums_may_wrap_around(layout):
 
 def test_a_launch_without_work_items_is_not_asked_about():
     launch = build(COUNTED).kernels["scaled"].prepare((0,), (GROUP,))
-    assert launch.host.fits
+    assert launch.code.fits
     launch([np.zeros(1, np.int32), np.zeros(1, np.int32), np.uint64(0), np.uint32(2**32 - 1)]).wait()
     assert launch._other is None
 

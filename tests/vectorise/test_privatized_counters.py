@@ -7,7 +7,7 @@ import headwater as hw
 from benchmarks.forced_layouts import LAYOUTS, build, run
 from headwater.llvm.ir import Module
 from headwater.opencl import host
-from headwater.runtime.cpu.privatised import PrivatisedCounters, TallyLaunch
+from headwater.runtime.cpu.privatised import PrivatisedCounters
 from headwater.vectorise.prepare.kernel import read_kernel
 from headwater.vectorise.prepare.privatized_counters import tallies
 
@@ -88,24 +88,24 @@ def test_launches_follow_each_other_and_add_to_what_is_there():
 def test_only_what_pays_is_counted_apart():
     program = build(BINS)
     x, small, large = numbers(1 << 16, 10), np.zeros(64, np.int32), np.zeros(1 << 20, np.int32)
-    assert type(launched(program, "bins", x.size, [x, small])) is TallyLaunch
-    assert type(launched(program, "bins", x.size, [x, large])) is not TallyLaunch
-    assert type(launched(program, "bins", 64, [x, small])) is not TallyLaunch
+    assert launched(program, "bins", x.size, [x, small]).tables is not None
+    assert launched(program, "bins", x.size, [x, large]).tables is None
+    assert launched(program, "bins", 64, [x, small]).tables is None
     device = hw.device("cpu")
     streams = [hw.stream(x, device=device), hw.stream(small, device=device)]
-    assert type(launched(program, "bins", x.size, streams)) is TallyLaunch
-    assert type(launched(program, "bins", x.size, [x])) is not TallyLaunch
+    assert launched(program, "bins", x.size, streams).tables is not None
+    assert launched(program, "bins", x.size, [x]).tables is None
 
 
 def test_arguments_in_the_same_memory_are_not_counted_apart():
     program = build(BINS)
     both = np.zeros(1 << 16, np.int32)
     for x, bins in ((both, both[:64]), (both[32:], both[:64]), (both[:64], both[:64])):
-        assert type(launched(program, "bins", 1 << 15, [x, bins])) is not TallyLaunch
-    assert type(launched(program, "bins", 1 << 15, [both[64:], both[:64]])) is TallyLaunch
-    assert type(launched(program, "bins", 1 << 15, [both[64:], both[:128:2]])) is not TallyLaunch
+        assert launched(program, "bins", 1 << 15, [x, bins]).tables is None
+    assert launched(program, "bins", 1 << 15, [both[64:], both[:64]]).tables is not None
+    assert launched(program, "bins", 1 << 15, [both[64:], both[:128:2]]).tables is None
     lists = [memoryview(both[64:]), both[:64]]
-    assert type(launched(program, "bins", 1 << 15, lists)) is not TallyLaunch
+    assert launched(program, "bins", 1 << 15, lists).tables is None
 
 
 def test_what_is_counted_beside_an_argument_arrives_there():
@@ -114,7 +114,7 @@ def test_what_is_counted_beside_an_argument_arrives_there():
     bins = around[20:36]
     x = np.tile(np.arange(-2, 18, dtype=np.int32), 1000)
     launch = launched(program, "bins", x.size, [x, bins])
-    assert type(launch) is TallyLaunch
+    assert launch.tables is not None
     launch([x, bins], None, None).wait()
     assert around[18:38].tolist() == [1000] * 20
     assert around.sum() == x.size

@@ -39,7 +39,7 @@ class _GcnFamily(CheckedFamily):
     def unaligned(self, launch: GcnLaunch) -> int:
         """LLVM puts private structures among the kernel's own variables, and chips from GFX9 on take any address
         (FeatureUnalignedDSAccess)."""
-        return int(launch.host.static_local_bytes) if traits_of(launch.code.target).has_unaligned_lds else 0
+        return int(launch.static_local_bytes) if traits_of(launch.code.target).has_unaligned_lds else 0
 
     def front(self, launch: GcnLaunch) -> str:
         from headwater.opencl.gcn_build import front

@@ -19,6 +19,8 @@ class GcnLaunch(WavefrontLaunch, Protocol):
     code: CodeObject
     machine_kernel: KernelObject
     abi: Abi
+    static_local_bytes: int
+    """Bytes of local memory in front of its dynamic local arguments."""
     sizes: tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]]
     """Global size, work-group size, offset."""
 

@@ -50,16 +50,18 @@ class WavefrontLaunch(Protocol):
 
     kernel: Any
     native: Any
-    host: Any
     tickets: int
     """Threads that run it, at most."""
     waves: int
     """Wavefronts of a full work-group."""
     total: int
     """Work-groups."""
-    group_bytes: int
-    """Bytes of local memory of a work-group."""
     work_dim: int
+
+    @property
+    def group_bytes(self) -> int:
+        """Bytes of local memory of a work-group."""
+        ...
 
     @property
     def chip(self) -> Chip: ...

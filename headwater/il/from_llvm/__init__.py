@@ -62,8 +62,8 @@ class IlKernel:
     ``slots``: where in constant buffer 1 each argument begins, in bytes; pointers are 32-bit byte addresses there, of
     ``__local`` arguments offsets in LDS, at least ``local_bytes``. ``data``: the program's constants, to be put at the
     address in cb0[4].x. ``lines``: of the OpenCL C, for each instruction of ``text`` by its line there, 0 if unknown.
-    ``formats``: what the kernel prints, see `headwater.runtime.printf_memory`, which its memory is laid out for.
-    ``written``: the numbers of the arguments through which it may write; None if they are not known.
+    ``formats``: what the kernel prints, see `headwater.runtime.simulated.printf_memory`, for which its memory is laid
+    out. ``written``: the numbers of the arguments through which it may write; None if they are not known.
     ``refused``: why there is no ``text``, where the chip lacks what this kernel needs: message, line, hint.
     """
 

@@ -23,7 +23,7 @@ from headwater.emulate.watch import unwritten
 from headwater.runtime.brook.arguments import Element, declaration
 from headwater.runtime.brook.pixels import Layout, Pass, Surface
 from headwater.runtime.checking import check_wanted
-from headwater.runtime.cpu.launch import CpuBuffer
+from headwater.runtime.host.memory import HostBuffer
 from headwater.runtime.vliw.device import LoadedShader, bound_views, domain_sizes, grid_sizes, load
 from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, View
 
@@ -104,7 +104,7 @@ class Drawing:
         self._shaders = [shaders.loaded(one.entry.symbol, one.translated) for one in passes]
 
     def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> Event:
-        """Run; see `headwater.runtime.cpu.launch.CpuLaunch`."""
+        """Run; see `headwater.runtime.interface.Prepared`."""
         if queue is not None and self._copies:
             queue.wait()  # for what is copied now
             queue = None
@@ -189,7 +189,7 @@ class _Call:
 
     def _memory(self, param: str) -> Array:
         value = self.args[self.drawing.numbers[param]]
-        memory = value.memory if isinstance(value, CpuBuffer) else np.asarray(value)
+        memory = value.memory if isinstance(value, HostBuffer) else np.asarray(value)
         return memory.reshape(-1).view(np.uint8)
 
     def _elements(self, param: str) -> Array:

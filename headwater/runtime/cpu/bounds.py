@@ -12,12 +12,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from headwater.base.arrays import describe, view
 from headwater.errors import HeadwaterError, LaunchError, SourceError, span_of_bytes
 from headwater.runtime import signature
-from headwater.runtime.images import Image
+from headwater.runtime.host.memory import bytes_of
 from headwater.runtime.interface import Buffer
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import Local
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
     from headwater.runtime.cpu.device import CpuKernel
 
 _TOLD = 4  # `headwater.vectorise.bounds.code.TOLD`
-_ENDLESS = (1 << 62) - 1
-"""The bytes of what bounds its accesses itself: an image."""
 _TEST = "let the kernel compare its index with the number of elements"
 _SHIFT = f"let the kernel leave out the first work-items (`if` or a global offset), or {_TEST}"
 
@@ -72,7 +68,7 @@ class ArrayBounds:
         value = args[position]
         if value is None:
             return "None given"
-        size = _bytes(nbytes(value))
+        size = _bytes(bytes_of(value))
         if isinstance(value, Local):
             return f"{size} of local memory given"
         if isinstance(value, Buffer):
@@ -108,21 +104,6 @@ class ArrayBounds:
                 place = span_of_bytes(self._kernel.program_filename, line, column, text)
                 return LaunchError(str(SourceError(error.message, place, hint=error.hint, source_line=text)))
         return error
-
-
-def nbytes(value: Any) -> int:
-    """The bytes of what is passed for a pointer."""
-    if type(value) is np.ndarray:
-        return value.nbytes
-    if value is None:
-        return 0
-    if isinstance(value, Stream):
-        return value.buffer.nbytes
-    if isinstance(value, (Buffer, Local)):
-        return value.nbytes
-    if isinstance(value, Image):
-        return _ENDLESS
-    return len(value) if isinstance(value, (bytes, bytearray)) else view(value)[0].nbytes
 
 
 def _bytes(number: int) -> str:

@@ -5,33 +5,30 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
-import os
 import platform
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
-import numpy as np
-
-from headwater.base.arrays import ALIGNMENT, Array, aligned_bytes
 from headwater.base.version import VERSION
-from headwater.errors import LaunchError, LimitError, ResourceError, UsageError
+from headwater.errors import LaunchError, LimitError
 from headwater.native import pool as _pool
-from headwater.runtime.checking import check_wanted
-from headwater.runtime.cpu.events import CpuQueue
-from headwater.runtime.cpu.launch import CpuBuffer, CpuLaunch
-from headwater.runtime.interface import Buffer, Device, DeviceKernel, DeviceProgram
-from headwater.runtime.shapes import Size, check_sizes, is_empty, offset_of, sizes, three
+from headwater.runtime.cpu.launch import CpuLaunch
+from headwater.runtime.host.device import HostDevice
+from headwater.runtime.host.kernel import HostKernel
+from headwater.runtime.host.launch import Grid
+from headwater.runtime.interface import DeviceProgram
+from headwater.runtime.shapes import Size, check_sizes, offset_of, sizes, three
 
 if TYPE_CHECKING:
     from headwater.opencl.kernels import KernelInfo
-    from headwater.runtime.cpu.privatised import TallyingKernel
+    from headwater.runtime.cpu.launch import SizedCode
+    from headwater.runtime.cpu.privatised import CountingCode
 
 MAX_GROUP_SIZE = 4096  # work-items; a group's local memory and frames should fit a core's cache
 MAX_ID = 1 << 31  # ids are below it, which makes 32-bit index arithmetic exact (`headwater.opencl.codegen.ID_RANGE`)
-_CACHED_SIZES = 512
 
 
 class HostModule(Protocol):
@@ -53,13 +50,13 @@ class HostModule(Protocol):
         *,
         privatised: bool = False,
         guarded: bool = True,
-    ) -> TallyingKernel:
+    ) -> CountingCode:
         """Code for these sizes; ``privatised``: each thread counts into tallies of its own; ``guarded``: it may
         assume that 32-bit indices do not wrap around."""
         ...
 
 
-class CpuDevice(Device):
+class CpuDevice(HostDevice):
     """This machine's processor."""
 
     name = "cpu"
@@ -80,24 +77,12 @@ class CpuDevice(Device):
             return f"headwater {VERSION} without its compiler"
 
     @property
-    def memory_bytes(self) -> int:
-        try:
-            return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        except (AttributeError, ValueError, OSError):
-            return 0
-
-    @property
     def compute_units(self) -> int:
         return _pool.pool().size
 
     @property
     def max_group_size(self) -> int:
         return MAX_GROUP_SIZE
-
-    def expect_source(self) -> None:
-        from headwater.native.worker import WORKER
-
-        WORKER.start("opencl.codegen")
 
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         from headwater.opencl import host
@@ -107,78 +92,11 @@ class CpuDevice(Device):
         checked = functools.cache(lambda: host.load(source, filename, options, check=True))
         return cpu_program(self, module, checked, source, filename, options)
 
-    def allocate(self, nbytes: int) -> CpuBuffer:
-        if nbytes < 0:
-            raise UsageError(f"a buffer cannot have {nbytes} bytes")
-        try:
-            return CpuBuffer(self, aligned_bytes(nbytes))
-        except (MemoryError, ValueError, OverflowError):
-            raise ResourceError(f"not enough memory for a buffer of {nbytes} bytes") from None
 
-    def wrap(self, array: Array) -> CpuBuffer:
-        if not array.flags.c_contiguous:
-            raise UsageError("only C-contiguous arrays can be wrapped", hint="pass np.ascontiguousarray(…)")
-        return CpuBuffer(self, array.reshape(-1).view(np.uint8))
+class CpuKernel(HostKernel):
+    """A kernel compiled for the cpu; ``checked()`` gives its module compiled with checks."""
 
-    def upload(self, array: Array) -> CpuBuffer:
-        buffer = self.allocate(array.nbytes)
-        if array.size:
-            np.copyto(buffer.memory.view(array.dtype).reshape(array.shape), array)
-        return buffer
-
-    def write(self, buffer: Buffer, array: Array, offset: int = 0) -> None:
-        target = self._part(buffer, array.nbytes, offset)
-        if array.size:
-            np.copyto(target.view(array.dtype).reshape(array.shape), array)
-
-    def download(self, buffer: Buffer, array: Array, offset: int = 0) -> None:
-        source = self._part(buffer, array.nbytes, offset)
-        if array.size:
-            np.copyto(array, source.view(array.dtype).reshape(array.shape))
-
-    def copy(self, source: Buffer, target: Buffer) -> None:
-        nbytes = min(source.nbytes, target.nbytes)
-        np.copyto(self._part(target, nbytes, 0), self._part(source, nbytes, 0))
-
-    def part(self, buffer: Buffer, offset: int, nbytes: int) -> CpuBuffer | None:
-        made = CpuBuffer(self, self._part(buffer, nbytes, offset))
-        return None if made.address % ALIGNMENT else made
-
-    def copy_part(
-        self, source: Buffer, target: Buffer, stored: Sequence[int], index: Sequence[slice], itemsize: int
-    ) -> None:
-        whole = self._part(source, prod(stored) * itemsize, 0).view(f"V{itemsize}").reshape(tuple(stored))
-        wanted = whole[tuple(index)]
-        np.copyto(self._part(target, wanted.nbytes, 0).view(f"V{itemsize}").reshape(wanted.shape), wanted)
-
-    def fill(self, buffer: Buffer, pattern: bytes) -> None:
-        memory = self._part(buffer, buffer.nbytes, 0)
-        if not any(pattern):
-            memory.fill(0)
-        else:
-            memory.view(f"V{len(pattern)}")[:] = np.frombuffer(pattern, f"V{len(pattern)}")[0]
-
-    def _part(self, buffer: Buffer, nbytes: int, offset: int) -> Array:
-        if not isinstance(buffer, CpuBuffer):
-            raise UsageError(f"this buffer is on {buffer.device.name}, not on the cpu")
-        if offset < 0 or offset + nbytes > buffer.nbytes:
-            raise UsageError(f"{nbytes} bytes at {offset} are not inside a buffer of {buffer.nbytes} bytes")
-        return buffer.memory[offset : offset + nbytes]
-
-    def new_queue(self, profiling: bool = True) -> CpuQueue:
-        return CpuQueue()
-
-    def finish_queue(self, backend: CpuQueue) -> None:
-        backend.finish()
-
-    def finish(self) -> None:
-        """Nothing to do: launches without a queue have ended when they return."""
-
-
-class CpuKernel(DeviceKernel):
-    """A kernel compiled for the cpu; code for particular sizes is made, or found in the cache, when first asked for."""
-
-    __slots__ = ("_checked", "_module", "_prepared", "options", "program_filename", "program_source")
+    __slots__ = ("_checked", "_module")
 
     def __init__(
         self,
@@ -190,51 +108,16 @@ class CpuKernel(DeviceKernel):
         filename: str,
         options: str,
     ) -> None:
-        self.device = device
-        self.info = info
-        self.program_source = source
-        self.program_filename = filename
-        self.options = options
+        super().__init__(device, info, source, filename, options)
         self._module = module
         self._checked = checked
-        self._prepared: dict[Any, CpuLaunch] = {}
-
-    def prepare(
-        self,
-        global_size: Size,
-        local_size: Size | None,
-        offset: Size = (),
-        *,
-        check: bool | None = None,
-        lds_bytes: int = 0,
-    ) -> CpuLaunch:
-        if check is None:
-            check = check_wanted()
-        key: Any = (global_size, local_size, offset, check, lds_bytes)
-        try:
-            launch = self._prepared.get(key)
-        except (TypeError, ValueError):  # lists, arrays, memory: they cannot be keys
-            key = (
-                sizes(global_size, "global size"),
-                None if local_size is None else sizes(local_size, "group size"),
-                () if is_empty(offset) else sizes(offset, "global offset"),
-                check,
-                lds_bytes,
-            )
-            launch = self._prepared.get(key)
-        if launch is None:
-            launch = self._make(global_size, local_size, offset, check, lds_bytes)
-            if len(self._prepared) >= _CACHED_SIZES:
-                self._prepared.clear()
-            self._prepared[key] = launch
-        return launch
 
     def access_lines(self) -> list[tuple[int, int, bool, int, int]]:
         """Where the source has the accesses that are tested before launches (`HostModule.access_lines`)."""
         module: HostModule = self._checked()
         return module.access_lines(self.info.name)
 
-    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> CpuLaunch:
+    def make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> CpuLaunch:
         whole = sizes(global_size, "global size")
         group = check_sizes(self.info, whole, local_size, self.options, MAX_GROUP_SIZE, lds_bytes)
         start = offset_of(offset, whole)
@@ -252,29 +135,30 @@ class CpuKernel(DeviceKernel):
         wanted = (1,) * len(whole) if empty else whole
         asked = (self.info.name, three(wanted), None if group is None or empty else three(group), len(whole))
         try:
-            host = module.specialise(*asked)
+            code = module.specialise(*asked)
         except LimitError:
             from headwater.opencl.memory_limits import located_at_largest
 
             with located_at_largest(self.program_source, self.program_filename, self.options):
                 raise
-        sizes_of_launch = (three(whole), three(start, 0), len(whole))
+        first = three(start, 0)
+
+        def grid(code: SizedCode) -> Grid:
+            return Grid(three(whole), code.local_size, first, len(whole))
 
         def careful() -> CpuLaunch:
-            return CpuLaunch(self, module.specialise(*asked, guarded=False), *sizes_of_launch, check, None, group)
+            plain = module.specialise(*asked, guarded=False)
+            return CpuLaunch(self, plain, grid(plain), check, None, group)
 
-        launch = CpuLaunch(self, host, *sizes_of_launch, check, careful, group)
-        if host.tallies and not check:
-            from headwater.runtime.cpu.privatised import PrivatisedCounters, TallyLaunch
+        launch = CpuLaunch(self, code, grid(code), check, careful, group)
+        if code.tallies and not check:
+            from headwater.runtime.cpu.privatised import PrivateTables, PrivatisedCounters
 
-            launch.privatised = PrivatisedCounters(
-                self.info.args,
-                host.tallies,
-                whole,
-                lambda: TallyLaunch(
-                    self, module.specialise(*asked, privatised=True), *sizes_of_launch, check, careful, group
-                ),
-            )
+            def counting() -> CpuLaunch:
+                private = module.specialise(*asked, privatised=True)
+                return CpuLaunch(self, private, grid(private), check, careful, group, PrivateTables(private.tallies))
+
+            launch.privatised = PrivatisedCounters(self.info.args, code.tallies, whole, counting)
         return launch
 
 

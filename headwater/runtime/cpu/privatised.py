@@ -15,7 +15,10 @@ import numpy as np
 from headwater.base.host import caches_bytes
 from headwater.native import pool as _pool
 from headwater.opencl.kernels import ArgInfo
-from headwater.runtime.cpu.launch import CpuBuffer, CpuLaunch, HostKernel, layout
+from headwater.runtime.cpu.launch import CpuLaunch, SizedCode
+from headwater.runtime.host.arguments import layout
+from headwater.runtime.host.memory import HostBuffer
+from headwater.runtime.host.packer import LocalMemory, Placement
 from headwater.runtime.streams import Stream
 from headwater.vectorise.layout import TALLY_RECORD_BYTES, TALLY_SLACK_BYTES
 
@@ -25,40 +28,42 @@ as one locked operation (24 and 18 cycles, Emerald Rapids), and not every work-i
 _WORD_BYTES = 4
 
 
-class TallyingKernel(HostKernel, Protocol):
-    """A `HostKernel` that says which buffers are only counted into."""
+class CountingCode(SizedCode, Protocol):
+    """A `SizedCode` that says which buffers are only counted into."""
 
     @property
     def tallies(self) -> tuple[int, ...]: ...
 
 
-class TallyLaunch(CpuLaunch):
-    """A launch whose threads count for themselves: ``host`` is such code, the tables lie behind the local memory."""
+class PrivateTables:
+    """The tables of threads that count for themselves, behind their local memory; ``tallies``: the arguments that they
+    stand for."""
 
-    host: TallyingKernel
-    _packs_locals = True
+    def __init__(self, tallies: Sequence[int]) -> None:
+        self._tallies = tuple(tallies)
 
-    def __init__(self, *parts: Any) -> None:
-        super().__init__(*parts)
-        self._tallies = self.host.tallies
+    def layout(self, codes: Sequence[str], code: SizedCode) -> str:
+        """The `struct` format of the argument block of code for them: behind the arguments, a record for each table of
+        the address and bytes of what it is added to."""
+        records = len(self._tallies)
+        arguments_bytes = code.args_bytes - records * TALLY_RECORD_BYTES
+        return layout(codes, code.arg_offsets, arguments_bytes) + records * "QQ"
 
-    def _format(self, codes: Sequence[str]) -> str:
-        records = len(self.host.tallies)
-        arguments_bytes = self.host.args_bytes - records * TALLY_RECORD_BYTES
-        return layout(codes, self.info.args, self.host.arg_offsets, arguments_bytes) + records * "QQ"
+    def locating(self, memory: LocalMemory) -> Callable[[Sequence[Any], list[Any]], Placement]:
+        """The function that puts their places among the values to be packed."""
 
-    def _pack_locals(self, args: Sequence[Any], values: list[Any]) -> None:
-        sizes = self.local_bytes(args)
-        nbytes = [args[i].nbytes for i in self._tallies]
-        sizes += tuple(size + 2 * TALLY_SLACK_BYTES for size in nbytes)
-        if sizes != self.local_sizes:
-            self.place_locals(sizes)
-        locals_end = len(self.local_indices)
-        for i, offset in zip(self.local_indices, self.local_offsets, strict=False):
-            values[i] = offset
-        for i, size, offset in zip(self._tallies, nbytes, self.local_offsets[locals_end:], strict=True):
-            values += [values[i], size]
-            values[i] = offset + TALLY_SLACK_BYTES
+        def locate(args: Sequence[Any], values: list[Any]) -> Placement:
+            nbytes = [args[i].nbytes for i in self._tallies]
+            placed = memory.at((*memory.sizes(args), *(size + 2 * TALLY_SLACK_BYTES for size in nbytes)))
+            locals_end = len(memory.indices)
+            for i, offset in zip(memory.indices, placed.offsets, strict=False):
+                values[i] = offset
+            for i, size, offset in zip(self._tallies, nbytes, placed.offsets[locals_end:], strict=True):
+                values += [values[i], size]
+                values[i] = offset + TALLY_SLACK_BYTES
+            return placed
+
+        return locate
 
 
 class PrivatisedCounters:
@@ -72,7 +77,7 @@ class PrivatisedCounters:
         arguments: Sequence[ArgInfo],
         tallies: Sequence[int],
         global_size: Sequence[int],
-        make: Callable[[], TallyLaunch],
+        make: Callable[[], CpuLaunch],
     ) -> None:
         self._tallies = tuple(tallies)
         self._count = len(arguments)
@@ -81,9 +86,9 @@ class PrivatisedCounters:
         items = prod(global_size) // (ITEMS_PER_WORD * _pool.pool().size)
         self.most_bytes = min(items * _WORD_BYTES, caches_bytes()[0] // 2)
         self._make = make
-        self._launch: TallyLaunch | None = None
+        self._launch: CpuLaunch | None = None
 
-    def __call__(self, args: Sequence[Any]) -> TallyLaunch | None:
+    def __call__(self, args: Sequence[Any]) -> CpuLaunch | None:
         """The launch for these arguments, or None."""
         if not self._possible or len(args) != self._count:
             return None
@@ -112,7 +117,7 @@ def _extent(value: Any) -> tuple[int, int] | None:
         start: int = value.__array_interface__["data"][0]
         return (start, start + value.nbytes) if value.flags.c_contiguous else None
     buffer = value.buffer if type(value) is Stream else value
-    return (buffer.address, buffer.address + buffer.nbytes) if type(buffer) is CpuBuffer else None
+    return (buffer.address, buffer.address + buffer.nbytes) if type(buffer) is HostBuffer else None
 
 
 def _meet(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:

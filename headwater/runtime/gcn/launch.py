@@ -1,7 +1,7 @@
-"""A kernel of a code object and a launch's sizes pass in; a `SimulatedLaunch` passes out, which runs it emulated.
+"""A kernel of a code object and a launch's sizes pass in; a `GcnLaunch` passes out, which runs it emulated.
 
-It is a `CpuLaunch` of the emulator's native code: threads, queues, time limits and Ctrl-C are the same. What differs is
-here: the kernarg segment with its hidden arguments, the dispatch structure, the table of allocations, and faults.
+How it runs is every launch's (`headwater.runtime.host.launch`). Here are the kernarg segment with its hidden arguments,
+the dispatch structure, the table of allocations, and faults.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.base.arrays import ALIGNMENT, address, aligned_bytes
+from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.emulate.gcn import dispatch
 from headwater.emulate.gcn.native import SYMBOL, native_kernel
 from headwater.emulate.watch import unwritten
@@ -23,17 +23,22 @@ from headwater.emulate.wave.launched import SimulatedTask
 from headwater.errors import LaunchError, ResourceError
 from headwater.native import launch_block
 from headwater.native.faults import Extent
-from headwater.native.pool import Task
-from headwater.runtime import printf_memory, reachable, signature
-from headwater.runtime.cpu.launch import MAX_SCRATCH, Slot, image_address, memory_of, sampler_bits
-from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch
+from headwater.runtime import signature
+from headwater.runtime.host.arguments import Packing, image_address, layout as format_of, packing, sampler_bits
+from headwater.runtime.host.launch import MAX_SCRATCH, Entry, Grid, HostLaunch
+from headwater.runtime.host.memory import memory_of
+from headwater.runtime.host.packer import ArgumentPacker, LocalMemory, Placement
+from headwater.runtime.simulated import printf_memory, reachable
+from headwater.runtime.simulated.launch import overtime_hint, placing, run, wave_instructions
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.emulate.watch.hooks import Watcher
     from headwater.isa.gcn.objects import CodeObject, KernelArg, KernelObject
     from headwater.opencl.kernels import ArgInfo
-    from headwater.runtime.gcn.device import SimulatedKernel
+    from headwater.runtime.events import Event
+    from headwater.runtime.gcn.device import GcnKernel
+    from headwater.runtime.interface import Prepared, Queue
 
 
 class LoadedCode:
@@ -55,15 +60,13 @@ _GRID = 1 << 32
 is a uint32)."""
 
 
-class SimulatedLaunch(EmulatedLaunch):
+class GcnLaunch:
     """One kernel with its sizes fixed. Calling it packs the kernarg segment, emulates the kernel and returns the
     event."""
 
-    kernel: SimulatedKernel
-
     def __init__(
         self,
-        kernel: SimulatedKernel,
+        kernel: GcnKernel,
         code: CodeObject,
         global_size: tuple[int, int, int],
         local_size: tuple[int, int, int],
@@ -77,10 +80,14 @@ class SimulatedLaunch(EmulatedLaunch):
                 f"the global size {global_size[:work_dim]} has a dimension of 2**32 or more",
                 hint="launch parts of it, or spread it over two dimensions",
             )
+        self.kernel = kernel
+        self.info = kernel.info
         self.code = code
         self.lds_bytes = lds_bytes
         self.machine_kernel: KernelObject = code.kernels[kernel.info.name]
         self.device = kernel.device
+        self.work_dim = work_dim
+        self.sizes = global_size, local_size, offset
         items = prod(local_size)
         whole = all(size % local == 0 for size, local in zip(global_size, local_size, strict=True))
         self.watcher = watcher
@@ -90,6 +97,11 @@ class SimulatedLaunch(EmulatedLaunch):
         self.native = native
         self.abi = dispatch.abi_of(self.machine_kernel, code.target)
         self.waves = -(-items // layout.LANES)
+        if native.uses_gws and watcher is not None:
+            raise LaunchError(
+                f"{kernel.info.name} synchronises all work-groups (ds_gws_…), and such launches cannot be watched",
+                hint="leave --check out; traces, statistics and simulated time are for kernels without it",
+            )
         explicit = [a for a in self.machine_kernel.args if not a.value_kind.startswith("hidden_")]
         self._hidden = [a for a in self.machine_kernel.args if a.value_kind.startswith("hidden_")]
         last = max(
@@ -100,31 +112,29 @@ class SimulatedLaunch(EmulatedLaunch):
             ]
         )
         # Compilers load whole cache lines of it.
-        args_bytes = layout.round_up(last, 64)
-        host = EmulatedKernel(
-            library=native.library,
-            symbol=SYMBOL,
-            local_size=local_size,
-            arg_offsets=self._argument_offsets(explicit),
-            args_bytes=args_bytes,
-            static_local_bytes=self.machine_kernel.group_segment_bytes + lds_bytes,
-            frame_bytes=0,
+        self.args_bytes = layout.round_up(last, 64)
+        self.arg_offsets = self._argument_offsets(explicit)
+        self.static_local_bytes = self.machine_kernel.group_segment_bytes + lds_bytes
+        grid = Grid(global_size, local_size, offset, work_dim)
+        self.total = grid.total
+        packings = [self._packing(arg, i + 1) for i, arg in enumerate(self.info.args)]
+        packer: ArgumentPacker[SimulatedTask] = ArgumentPacker(
+            self.device,
+            self.info,
+            packings,
+            format_of([one.code for one in packings], self.arg_offsets, self.args_bytes),
+            LocalMemory(self.info.args, self._placing()),
         )
-        self._residents = 0
-        if native.uses_gws and watcher is not None:
-            raise LaunchError(
-                f"{kernel.info.name} synchronises all work-groups (ds_gws_…), and such launches cannot be watched",
-                hint="leave --check out; traces, statistics and simulated time are for kernels without it",
-            )
-        super().__init__(kernel, host, global_size, offset, work_dim, check=False)
-        self._inline = False
-        if native.uses_gds:
-            self.tickets = 1
-        self.sizes = global_size, local_size, offset
+        entry = Entry(native.library, SYMBOL, self.args_bytes)
+        self.host = HostLaunch(self, kernel, entry, grid, packer, self._new_task)
+        self.tickets = 1 if native.uses_gds else self.host.threads
         self._make_dispatch()
 
-    # -- what all launches share
-    # ------------------------------------------------------------------------------------------
+    def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> Event:
+        """Run over ``args``, see `headwater.runtime.simulated.launch.run`."""
+        return run(self, args, queue, time_limit)
+
+    # -- what all launches share -----------------------------------------------------------------------------------
 
     def _make_dispatch(self) -> None:
         """The dispatch structure, and what it points at."""
@@ -143,7 +153,7 @@ class SimulatedLaunch(EmulatedLaunch):
             global_size,
             local_size,
             self.abi.scratch_lane_bytes,
-            self.host.static_local_bytes,
+            self.static_local_bytes,
             0,
         )
         self._packet[:] = np.frombuffer(packet, np.uint8)
@@ -174,40 +184,58 @@ class SimulatedLaunch(EmulatedLaunch):
             fields["hooks"] = self.watcher.hooks(self)
         layout.DISPATCH.write(memory, fields)
         self.dispatch = memory
-        self.block[launch_block.DISPATCH] = address(memory)
+        self.host.block[launch_block.DISPATCH] = address(memory)
 
-    def place_locals(self, sizes: tuple[int, ...]) -> None:
-        super().place_locals(sizes)
-        if not self.native.uses_gws:
-            return
-        # Work-groups that synchronise are run side by side, as many as the chip holds at once.
-        from headwater.chips.occupancy import Needs, occupancy
+    def _placing(self) -> Callable[[tuple[int, ...]], Placement]:
+        """Where dynamic local arguments lie."""
+        return placing(
+            self.info, self.device.name, self.device.outline.work_group_bytes, self.static_local_bytes,
+            self._scratch_bytes,
+        )  # fmt: skip
 
-        kernel = self.machine_kernel
-        needs = Needs(prod(self.host.local_size), max(kernel.vgpr_count, 1), kernel.sgpr_count, self.group_bytes)
-        held = occupancy(self.chip, needs).work_groups * self.chip.compute.compute_units
-        self._residents = max(1, min(held, self.total))
-        total = layout.resident_bytes(self._residents, self.scratch_bytes)
+    def _scratch_bytes(self, group_bytes: int) -> int:
+        """What a thread needs for a work-group, or all that it runs side by side."""
+        native = self.native
+        one = layout.scratch_bytes(
+            self.waves, native.frame_bytes, self.private_lane_bytes, native.cache_slots, group_bytes
+        )
+        if not native.uses_gws:
+            return one
+        residents = self._residents(group_bytes)
+        total = layout.resident_bytes(residents, one)
         if total > MAX_SCRATCH:
             raise ResourceError(
-                f"{self.info.name} synchronises {self._residents} work-groups that run side by side, and they need "
+                f"{self.info.name} synchronises {residents} work-groups that run side by side, and they need "
                 f"{total} bytes of private memory and frames",
                 hint="launch fewer or smaller work-groups, or use smaller private arrays",
             )
-        self.scratch_bytes = total
+        return total
+
+    def _residents(self, group_bytes: int) -> int:
+        """Work-groups with that much local memory that synchronise: they are run side by side, as many as the chip
+        holds at once."""
+        from headwater.chips.occupancy import Needs, occupancy
+
+        kernel = self.machine_kernel
+        needs = Needs(prod(self.sizes[1]), max(kernel.vgpr_count, 1), kernel.sgpr_count, group_bytes)
+        held = occupancy(self.chip, needs).work_groups * self.chip.compute.compute_units
+        return max(1, min(held, self.total))
 
     def _argument_offsets(self, explicit: Sequence[KernelArg]) -> tuple[int, ...]:
         """Where each argument lies in the kernarg segment."""
         return tuple(arg.offset for arg in explicit)
 
-    def _add_slot(self, index: int, arg: ArgInfo) -> str:
+    def _packing(self, arg: ArgInfo, position: int) -> Packing:
         if arg.kind == "local":
-            return self.add("local", "I", None)
+            return Packing("local", "I")
         if arg.kind == "image":
-            return self.add("other", "Q", lambda value, task: self._bound_image(arg, index + 1, value, task))
+            return Packing("other", "Q", lambda value, task: self._bound_image(arg, position, value, task))
         if arg.kind == "sampler":
-            return self.add("other", "Q", lambda value, task: _sampler_address(arg, index + 1, value))
-        return super()._add_slot(index, arg)
+            return Packing("other", "Q", lambda value, task: _sampler_address(arg, position, value))
+        return packing(self.device, arg, position)
+
+    def _new_task(self, block: Array, args_bytes: int) -> SimulatedTask:
+        return SimulatedTask(block, args_bytes)
 
     def _bound_image(self, arg: ArgInfo, position: int, value: object, task: Any) -> int:
         """The address of an image's description."""
@@ -228,28 +256,38 @@ class SimulatedLaunch(EmulatedLaunch):
         return self.device.chip
 
     @property
-    def local_limit_bytes(self) -> int:
-        """LDS that a work-group may have, known without the chip's file."""
-        return self.device.outline.work_group_bytes
+    def local_banks(self) -> int:
+        """Banks of the chip's LDS."""
+        return self.chip.local_memory.banks
 
-    def watched(self, watcher: Watcher) -> SimulatedLaunch:
+    @property
+    def group_bytes(self) -> int:
+        """Local memory of a work-group."""
+        return self.host.local.placed.group_bytes
+
+    @property
+    def wave_instructions(self) -> int:
+        """Instructions that the wavefronts of the last launch executed."""
+        return wave_instructions(self)
+
+    def watched(self, watcher: Watcher) -> Prepared:
         """The same launch, of code that tells ``watcher`` what happens."""
         whole, group, offset = (size[: self.work_dim] for size in self.sizes)
         return self.kernel.watched(whole, group, offset, watcher, self.lds_bytes)
 
-    # -- one launch
-    # -------------------------------------------------------------------------------------------------------
+    # -- one launch ------------------------------------------------------------------------------------------------
 
-    def _prepare(self, args: Sequence[Any]) -> Task:
-        task = super()._prepare(args)
-        assert isinstance(task, SimulatedTask)
+    def prepared(self, args: Sequence[Any]) -> SimulatedTask:
+        """A task with its arguments packed and its table of allocations made."""
+        task = self.host.pack(args)
         task.record[:] = 0
         self._write_hidden(task)
         self._write_table(task, args)
         block = task.block
-        if self._residents:
+        if self.native.uses_gws:
             # A launch of its own number of groups side by side may still be running.
-            layout.DISPATCH.write(self.dispatch, {"residents": self._residents, "gws": address(self.device.gws)})
+            residents = self._residents(task.block[launch_block.LOCAL_BYTES])
+            layout.DISPATCH.write(self.dispatch, {"residents": residents, "gws": address(self.device.gws)})
             dispatch = task.keep(aligned_bytes(layout.DISPATCH.size_bytes))
             dispatch[:] = self.dispatch
             block[launch_block.DISPATCH] = address(dispatch)
@@ -261,11 +299,11 @@ class SimulatedLaunch(EmulatedLaunch):
             self.watcher.begin(self, task)
         return task
 
-    def _refresh(self, task: Task) -> None:
-        super()._refresh(task)
-        assert isinstance(task, SimulatedTask)
-        for image in task.images.values():
-            image.copy_in()
+    def starts(self, task: SimulatedTask, queued: bool) -> None:
+        """The threads are about to begin."""
+        if queued:
+            for image in task.images.values():
+                image.copy_in()
 
     def _write_hidden(self, task: SimulatedTask) -> None:
         if not self._hidden:
@@ -283,7 +321,7 @@ class SimulatedLaunch(EmulatedLaunch):
             offset,
             printf=printf,
             queue=address(self._queue),
-            lds_bytes=self.group_bytes - self.machine_kernel.group_segment_bytes,
+            lds_bytes=task.block[launch_block.LOCAL_BYTES] - self.machine_kernel.group_segment_bytes,
         )
         for arg in self._hidden:
             value = values.get(arg.value_kind, 0)
@@ -322,7 +360,7 @@ class SimulatedLaunch(EmulatedLaunch):
             add(name, address(memory), memory.nbytes, bool(memory.flags.writeable))
         loaded = self.image_memory
         add("the code object", loaded.address, loaded.memory.nbytes, self.code.has_writable_data)
-        add("the kernarg segment", task.args_address, self.host.args_bytes, False)
+        add("the kernarg segment", task.args_address, self.args_bytes, False)
         add("the dispatch packet", address(self._packet), dispatch.PACKET_BYTES, False)
         add("the queue", address(self._queue), dispatch.QUEUE_BYTES, False)
         for name, memory in task.own.items():
@@ -339,9 +377,8 @@ class SimulatedLaunch(EmulatedLaunch):
         """The allocations that are the kernel's arguments, which a caller knows."""
         return [extent for extent in extents if "`" in extent.name]
 
-    def _inspect(self, task: Task) -> None:
-        """Called when a launch has ended: print what it printed, and raise its fault."""
-        assert isinstance(task, SimulatedTask)
+    def ended(self, task: SimulatedTask, nanoseconds: int) -> None:
+        """Print what the launch printed, and raise its fault."""
         for image in task.images.values():
             image.copy_back()
         task.images.clear()
@@ -355,8 +392,11 @@ class SimulatedLaunch(EmulatedLaunch):
             found = explain(self, task.record.tolist(), task.extents)
             raise beside(found, sentences(task.told, self.kernel, self.work_dim))
 
-    # -- what headwater.emulate.watch.hooks.Watched says
-    # ------------------------------------------------------------------------------------------
+    def overtime_hint(self) -> str:
+        """What to tell of a launch that has been stopped at its time limit."""
+        return overtime_hint(self.kernel.program_source)
+
+    # -- what headwater.emulate.watch.hooks.Watched says -----------------------------------------------------------
 
     fetches_by_quads = False
 
@@ -401,6 +441,3 @@ def merged(entries: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
         else:
             result.append((start, end, flags))
     return result
-
-
-__all__ = ["ALIGNMENT", "LaunchError", "SimulatedLaunch", "Slot", "merged"]

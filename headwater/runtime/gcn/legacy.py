@@ -16,10 +16,9 @@ from headwater.emulate.wave import layout
 from headwater.emulate.wave.launched import SimulatedTask
 from headwater.isa.gcn import amdcl
 from headwater.native import launch_block
-from headwater.native.pool import Task
-from headwater.runtime.cpu.launch import memory_of
 from headwater.runtime.gcn.images import samplers
-from headwater.runtime.gcn.launch import SimulatedLaunch
+from headwater.runtime.gcn.launch import GcnLaunch
+from headwater.runtime.host.memory import memory_of
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.objects import KernelArg
@@ -32,7 +31,7 @@ _ADDRESSING = (0, 6, 2, 4, 8)
 (CLRadeonExtender, "AMD Catalyst OpenCL ABI description", "Sampler arguments"). Other bits are the same."""
 
 
-class LegacyLaunch(SimulatedLaunch):
+class LegacyLaunch(GcnLaunch):
     """One kernel of such a binary with its sizes fixed."""
 
     def __init__(self, kernel: Any, code: Any, *rest: Any) -> None:
@@ -48,17 +47,16 @@ class LegacyLaunch(SimulatedLaunch):
         self._packed_bytes = position
         return tuple(places)
 
-    def _new_task(self) -> Task:
-        task = SimulatedTask(self.block, max(self.host.args_bytes, self._packed_bytes))
+    def _new_task(self, block: Array, args_bytes: int) -> SimulatedTask:
+        task = super()._new_task(block, max(args_bytes, self._packed_bytes))
         task.own = {
             _BUFFERS: aligned_bytes(amdcl.block_bytes(self.machine_kernel), 256),
             _DISPATCH: aligned_bytes(layout.DISPATCH.size_bytes),
         }
         return task
 
-    def _prepare(self, args: Sequence[Any]) -> Task:
-        task = super()._prepare(args)
-        assert isinstance(task, SimulatedTask)
+    def prepared(self, args: Sequence[Any]) -> SimulatedTask:
+        task = super().prepared(args)
         buffers, dispatch = task.own[_BUFFERS], task.own[_DISPATCH]
         filled = amdcl.block(
             self.machine_kernel,
@@ -89,7 +87,7 @@ class LegacyLaunch(SimulatedLaunch):
 
     def _value(self, task: SimulatedTask, number: int, value: Any) -> tuple[int, int] | amdcl.ImageValue | bytes | int:
         """An argument as `amdcl.block` takes it, from where it was packed."""
-        arg, at = self.info.args[number], self.host.arg_offsets[number]
+        arg, at = self.info.args[number], self.arg_offsets[number]
         packed = bytes(task.args[at : at + max(arg.size_bytes, 8)])
         if arg.kind == "image":
             return _image_value(task.images[id(value)])

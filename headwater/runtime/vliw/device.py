@@ -18,11 +18,11 @@ from headwater.emulate.watch.hooks import is_watched, wanted
 from headwater.errors import LaunchError, ResourceError, UsageError
 from headwater.isa.vliw.traits import GENERATION_OF_TARGET
 from headwater.opencl.kernels import KernelInfo
-from headwater.runtime.cpu.device import CpuKernel
 from headwater.runtime.events import Event
-from headwater.runtime.gcn.device import SimulatedDevice
+from headwater.runtime.host.kernel import HostKernel
 from headwater.runtime.interface import DeviceProgram, Queue
 from headwater.runtime.shapes import Size, check_sizes, offset_of, sizes, three
+from headwater.runtime.simulated.device import SimulatedDevice
 from headwater.runtime.vliw.launch import Inputs, Owner, ShaderLaunch, SharedRegisters, Sizes, View
 
 if TYPE_CHECKING:
@@ -249,18 +249,11 @@ class VliwDevice(SimulatedDevice):
         return DeviceProgram(self, kernels(self, images, filename))
 
 
-class ShaderKernel(CpuKernel):
+class ShaderKernel(HostKernel):
     """A kernel in machine code of a VLIW chip; what its launches are is up to what they are given."""
 
     __slots__ = ()
-
-    def __init__(self, device: VliwDevice, info: KernelInfo, source: str, filename: str, options: str) -> None:
-        self.device = device
-        self.info = info
-        self.program_source = source
-        self.program_filename = filename
-        self.options = options
-        self._prepared = {}
+    device: VliwDevice
 
     def shape(self, global_size: Size, local_size: Size | None, offset: Size) -> tuple[Sizes, tuple[int, int, int]]:
         """The sizes of a launch, and its global offset. LaunchError if it cannot be launched so."""

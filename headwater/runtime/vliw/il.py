@@ -15,8 +15,8 @@ import numpy as np
 from headwater.base.arrays import Array
 from headwater.emulate.vliw.bindings import Format
 from headwater.errors import LaunchError, ResourceError
-from headwater.runtime.cpu.launch import CpuBuffer
 from headwater.runtime.events import Event
+from headwater.runtime.host.memory import HostBuffer
 from headwater.runtime.interface import Buffer, DeviceProgram, Queue
 from headwater.runtime.shapes import Size
 from headwater.runtime.streams import Stream
@@ -63,7 +63,7 @@ class IlShader(ShaderKernel):
         self.parameters = tuple(parameters)
         self.textures = _textures(self.parameters, image)
 
-    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> Any:
+    def make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> IlLaunch:
         refuse_lds(self.info.name, self.device.name, lds_bytes)
         shape, start = self.shape(global_size, local_size, offset)
         if self.loaded.image.kind == "ps":
@@ -93,7 +93,7 @@ class IlLaunch:
         self.shape = shape
 
     def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> Event:
-        """Run over ``args``; see `headwater.runtime.cpu.launch.CpuLaunch`."""
+        """Run over ``args``; see `headwater.runtime.interface.Prepared`."""
         for parameter, extents in zip(self.parameters, args[1::2], strict=True):
             if parameter.name in self.textures:
                 _fits(parameter.name, extents[0], extents[1], self.loaded)
@@ -144,6 +144,6 @@ def _array(value: Any) -> Array:
     if isinstance(value, Stream):
         value = value.buffer
     if isinstance(value, Buffer):
-        assert isinstance(value, CpuBuffer)
+        assert isinstance(value, HostBuffer)
         return value.memory
     return np.asarray(value)

@@ -1,8 +1,8 @@
 """A VLIW shader, what its resources are and a launch's sizes pass in; a `ShaderLaunch` passes out, which runs it
 emulated.
 
-It is a `CpuLaunch` of the emulator's native code, as GCN kernels' are: threads, queues, time limits and Ctrl-C are the
-same. What differs is here: descriptors of resources, the arena, constant buffers, faults.
+How it runs is every launch's (`headwater.runtime.host.launch`). Here are descriptors of resources, the arena, constant
+buffers, faults.
 """
 
 from __future__ import annotations
@@ -28,14 +28,19 @@ from headwater.errors import LaunchError, ResourceError
 from headwater.isa.vliw.model import MOST_WORK_ITEMS
 from headwater.native import launch_block
 from headwater.native.faults import Extent
-from headwater.native.pool import Task
 from headwater.opencl.kernels import ARENA_START
-from headwater.runtime.emulated import EmulatedKernel, EmulatedLaunch
+from headwater.runtime.host.arguments import layout as format_of, packing
+from headwater.runtime.host.launch import Entry, Grid, HostLaunch
+from headwater.runtime.host.packer import ArgumentPacker, LocalMemory
+from headwater.runtime.simulated.launch import overtime_hint, placing, run, wave_instructions
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.emulate.vliw.kernel import Kernel
     from headwater.opencl.kernels import KernelInfo
+    from headwater.runtime.events import Event
+    from headwater.runtime.host.kernel import HostKernel
+    from headwater.runtime.interface import Prepared, Queue
 
 ARENA_END = 0xFFFE0000
 """Where it ends: the addresses from here on are those that a generic pointer has for local and private memory
@@ -166,7 +171,7 @@ def _copy_constants(view: View, memory: Array) -> None:
 
 @dataclass
 class Owner:
-    """What `CpuLaunch` asks of its kernel."""
+    """Whose launch it is: the device, None if it is for no queue, and what messages tell of the shader."""
 
     device: Any
     info: KernelInfo
@@ -203,7 +208,15 @@ class Inputs:
     """Shared registers with what earlier launches left there; else they begin as zero."""
 
 
-class ShaderLaunch(EmulatedLaunch):
+@dataclass(frozen=True)
+class Packed:
+    """A kernel's arguments behind the descriptors: each one's place there, and the bytes of all."""
+
+    places: tuple[int, ...]
+    nbytes: int
+
+
+class ShaderLaunch:
     """A kernel with its sizes and the kinds of its resources fixed. Called with `Inputs` as its only argument."""
 
     in_line = False
@@ -211,14 +224,17 @@ class ShaderLaunch(EmulatedLaunch):
 
     def __init__(
         self,
-        owner: Any,
+        kernel: Owner | HostKernel,
         machine: Kernel,
         chip: Chip,
         sizes: Sizes,
         bindings: Bindings,
-        packed_bytes: int = 0,
+        packed: Packed | None = None,
         watcher: Watcher | None = None,
     ) -> None:
+        """``packed``: the arguments that are packed behind the descriptors, where there are some."""
+        self.kernel = kernel
+        self.info = kernel.info
         self.machine = machine
         self._chip = chip
         self.watcher = watcher
@@ -242,26 +258,40 @@ class ShaderLaunch(EmulatedLaunch):
         if self.mode == "pixel" and (watcher is not None or self.native.quads):
             self.wavefronts = rasterised(*sizes.whole[:2])
         self.sizes = sizes
+        self.work_dim = sizes.dimensions
         self.waves = -(-prod(sizes.local) // layout.LANES)
         self.descriptors = LAUNCH.size_bytes + RESOURCE.size_bytes * len(self.native.order)
-        host = EmulatedKernel(
-            library=self.native.library,
-            symbol=SYMBOL,
-            local_size=sizes.local,
-            arg_offsets=self._argument_offsets(owner.info),
-            args_bytes=self.descriptors + packed_bytes,
-            static_local_bytes=machine.lds_bytes,
-            frame_bytes=0,
-        )
-        super().__init__(owner, host, sizes.whole, sizes.origin, sizes.dimensions, check=False)
-        self._inline = False
-        if self.native.uses_gds or self.native.shared:  # one work-group after the other
-            self.tickets = 1
+        grid = Grid(sizes.whole, sizes.local, sizes.origin, sizes.dimensions)
+        self.total = grid.total
+        self.host = self._host_launch(grid, packed if packed is not None else Packed((), 0))
+        # One work-group after the other.
+        self.tickets = 1 if self.native.uses_gds or self.native.shared else self.host.threads
         self._make_dispatch()
 
-    def _argument_offsets(self, info: KernelInfo) -> tuple[int, ...]:
-        """Where the launch's own arguments are packed: behind the descriptors."""
-        return ()
+    def _host_launch(self, grid: Grid, packed: Packed) -> HostLaunch[SimulatedTask]:
+        info, native, chip = self.info, self.native, self._chip
+        args_bytes = self.descriptors + packed.nbytes
+        packings = [packing(self.kernel.device, arg, i + 1) for i, arg in enumerate(info.args)]
+        offsets = [self.descriptors + place for place in packed.places]
+
+        def scratch_bytes(group_bytes: int) -> int:
+            return layout.scratch_bytes(
+                self.waves, native.frame_bytes, self.private_lane_bytes, native.cache_slots, group_bytes
+            )
+
+        place = placing(info, chip.name, chip.local_memory.work_group_bytes, self.machine.lds_bytes, scratch_bytes)
+        packer: ArgumentPacker[SimulatedTask] = ArgumentPacker(
+            self.kernel.device,
+            info,
+            packings,
+            format_of([one.code for one in packings], offsets, args_bytes),
+            LocalMemory(info.args, place),
+        )
+        return HostLaunch(self, self.kernel, Entry(native.library, SYMBOL, args_bytes), grid, packer, SimulatedTask)
+
+    def __call__(self, args: Sequence[Any], queue: Queue | None = None, time_limit: float | None = None) -> Event:
+        """Run over ``args``, see `headwater.runtime.simulated.launch.run`."""
+        return run(self, args, queue, time_limit)
 
     def _make_dispatch(self) -> None:
         self._gds = aligned_bytes(layout.GDS_BYTES if self.native.uses_gds else 8)
@@ -285,16 +315,15 @@ class ShaderLaunch(EmulatedLaunch):
             fields["quads"], fields["drawn"] = address(self._quads), len(self._quads)
         layout.DISPATCH.write(memory, fields)
         self.dispatch = memory
-        self.block[launch_block.DISPATCH] = address(memory)
+        self.host.block[launch_block.DISPATCH] = address(memory)
 
-    def watched(self, watcher: Watcher) -> ShaderLaunch:
+    def watched(self, watcher: Watcher) -> Prepared:
         """The same launch, of code that tells ``watcher`` what happens."""
         return ShaderLaunch(self.kernel, self.machine, self.chip, self.sizes, self.bindings, watcher=watcher)
 
-    def _prepare(self, args: Sequence[Any]) -> Task:
+    def prepared(self, args: Sequence[Any]) -> SimulatedTask:
         """A task with its descriptors made; ``args`` is one `Inputs`."""
-        task = super()._prepare(())
-        assert isinstance(task, SimulatedTask)
+        task = self.host.pack(())
         self.bind(task, args[0])
         return task
 
@@ -332,11 +361,11 @@ class ShaderLaunch(EmulatedLaunch):
         if self.watcher is not None:
             self.watcher.begin(self, task)
 
-    def _refresh(self, task: Task) -> None:
-        super()._refresh(task)
-        assert isinstance(task, SimulatedTask)
-        for view, memory in task.constants:
-            _copy_constants(view, memory)
+    def starts(self, task: SimulatedTask, queued: bool) -> None:
+        """The threads are about to begin."""
+        if queued:
+            for view, memory in task.constants:
+                _copy_constants(view, memory)
 
     def writable(self, task: SimulatedTask) -> Iterator[int]:
         """The host's addresses of memory that a launch may write."""
@@ -369,9 +398,8 @@ class ShaderLaunch(EmulatedLaunch):
         task.constants.append((view, memory))
         return memory, address(memory), wanted
 
-    def _inspect(self, task: Task) -> None:
-        """Called when a launch has ended: raise its fault."""
-        assert isinstance(task, SimulatedTask)
+    def ended(self, task: SimulatedTask, nanoseconds: int) -> None:
+        """Raise the launch's fault."""
         if self.watcher is not None:
             self.watcher.end(self, task)
         if task.record[0]:
@@ -380,6 +408,10 @@ class ShaderLaunch(EmulatedLaunch):
 
             found = explain(self, task.record.tolist(), task.extents)
             raise beside(found, sentences(task.told, self.kernel, self.work_dim))
+
+    def overtime_hint(self) -> str:
+        """What to tell of a launch that has been stopped at its time limit."""
+        return overtime_hint(self.kernel.program_source)
 
     def line_of(self, index: int, number: int) -> int:
         """The source line of a group, fetch or write (``number``) of a control-flow instruction; 0 if none is known."""
@@ -415,6 +447,21 @@ class ShaderLaunch(EmulatedLaunch):
     def chip(self) -> Chip:
         """The chip that is simulated."""
         return self._chip
+
+    @property
+    def local_banks(self) -> int:
+        """Banks of the chip's LDS."""
+        return self.chip.local_memory.banks
+
+    @property
+    def group_bytes(self) -> int:
+        """Local memory of a work-group."""
+        return self.host.local.placed.group_bytes
+
+    @property
+    def wave_instructions(self) -> int:
+        """ALU groups, fetches and control-flow instructions that the wavefronts of the last launch executed."""
+        return wave_instructions(self)
 
     @property
     def private_lane_bytes(self) -> int:

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,19 +22,19 @@ from headwater.emulate.watch.hooks import is_watched
 from headwater.emulate.wave.launched import SimulatedTask
 from headwater.emulate.wave.layout import round_up
 from headwater.errors import LaunchError, UsageError
-from headwater.native.pool import Task
 from headwater.opencl.kernels import KernelInfo
-from headwater.runtime import printf_memory, signature
+from headwater.runtime import signature
 from headwater.runtime.checking import check_wanted
-from headwater.runtime.cpu.launch import CpuLaunch, memory_of
-from headwater.runtime.gcn.device import SimulatedDevice, WhenCalled
+from headwater.runtime.host.memory import memory_of
 from headwater.runtime.images import Image as Picture
-from headwater.runtime.interface import DeviceProgram
+from headwater.runtime.interface import DeviceProgram, Prepared
 from headwater.runtime.shapes import Size
+from headwater.runtime.simulated import printf_memory
+from headwater.runtime.simulated.device import WhenCalled
 from headwater.runtime.values import refuse_lds
 from headwater.runtime.vliw.device import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, check_limits, machine_of
 from headwater.runtime.vliw.images import image_of
-from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, ShaderLaunch, Sizes, View
+from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, Packed, ShaderLaunch, Sizes, View
 
 if TYPE_CHECKING:
     from headwater.emulate.watch.hooks import Watcher
@@ -58,8 +58,8 @@ class Convention:
     """How a kernel gets its arguments: the constant buffer, where they begin there, and each one's place from then on.
 
     ``data``: the program's constants; ``local_bytes``: LDS in front of ``__local`` arguments; ``lines``: of the source,
-    for each line of IL; ``formats``: of printf, see `headwater.runtime.printf_memory`; ``written``: the numbers of the
-    arguments through which it may write, None if they are not known.
+    for each line of IL; ``formats``: of printf, see `headwater.runtime.simulated.printf_memory`; ``written``: the
+    numbers of the arguments through which it may write, None if they are not known.
     """
 
     bank: int
@@ -121,14 +121,14 @@ class _OpenClKernel(ShaderKernel):
         *,
         check: bool | None = None,
         lds_bytes: int = 0,
-    ) -> CpuLaunch:
+    ) -> Prepared:
         refuse_lds(self.info.name, self.device.name, lds_bytes)
         if is_watched() and not (check_wanted() if check is None else check):
             # Without code that nobody watches: it would be compiled for nothing.
-            return cast("CpuLaunch", WhenCalled(self, global_size, local_size, offset, check))
+            return WhenCalled(self, global_size, local_size, offset, check)
         return super().prepare(global_size, local_size, offset, check=check)
 
-    def _make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> Any:
+    def make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> Prepared:
         refuse_lds(self.info.name, self.device.name, lds_bytes)
         return self.watched(global_size, local_size, offset, _checker(check))
 
@@ -180,7 +180,6 @@ class CompiledKernel(_OpenClKernel):
         self, global_size: Size, local_size: Size | None, offset: Size, watcher: Watcher | None
     ) -> OpenClLaunch:
         device = self.device
-        assert isinstance(device, SimulatedDevice)
         il = self._version(watcher is not None and watcher.checked_code)
         il.require(self.program_filename, self.program_source)
         with il.placed(self.program_filename, self.program_source):
@@ -214,7 +213,6 @@ class OpenClLaunch(ShaderLaunch):
         watcher: Watcher | None = None,
     ) -> None:
         device = kernel.device
-        assert isinstance(device, SimulatedDevice)
         if prod(shape.whole) >= _WORDS or any(sum(pair) >= _WORDS for pair in zip(shape.whole, start, strict=True)):
             size = " x ".join(map(str, shape.whole[: shape.dimensions]))
             raise LaunchError(
@@ -234,12 +232,12 @@ class OpenClLaunch(ShaderLaunch):
             views = [view for view in image.uavs if view != _AMD_BYTES]
             bound |= {("fetch", _AMD_VIEWS + view): replace(ARENA, stride=4) for view in views}
         infos = zip(kernel.info.args, convention.places, strict=True)
-        self._packed_bytes = round_up(max([16, *(at + _size(arg) for arg, at in infos)]), 16)
+        self._packed = Packed(convention.places, round_up(max([16, *(at + _size(arg) for arg, at in infos)]), 16))
         laid_out = _as_domain(shape) if image.kind == "ps" else shape
         bindings = Bindings(bound, {}, ARENA)
-        super().__init__(kernel, machine, device.chip, laid_out, bindings, self._packed_bytes, watcher)
+        super().__init__(kernel, machine, device.chip, laid_out, bindings, self._packed, watcher)
 
-    def watched(self, watcher: Watcher) -> OpenClLaunch:
+    def watched(self, watcher: Watcher) -> Prepared:
         kernel = self.kernel
         assert isinstance(kernel, ShaderKernel)
         return OpenClLaunch(kernel, self.image, self.convention, self.asked, self._start, watcher)
@@ -261,14 +259,11 @@ class OpenClLaunch(ShaderLaunch):
         whole = tuple(at + first for at, first in zip(item, self._start, strict=True))
         return whole[:count], group[:count]
 
-    def _argument_offsets(self, info: KernelInfo) -> tuple[int, ...]:
-        return tuple(self.descriptors + place for place in self.convention.places)
-
-    def _prepare(self, args: Sequence[Any]) -> Task:
-        task = CpuLaunch._prepare(self, args)
-        assert isinstance(task, SimulatedTask)
+    def prepared(self, args: Sequence[Any]) -> SimulatedTask:
+        """A task with the arguments in the arena and in constant buffers."""
+        task = self.host.pack(args)
         arena = Arena()
-        packed = bytearray(task.args[self.descriptors : self.descriptors + self._packed_bytes])
+        packed = bytearray(task.args[self.descriptors : self.descriptors + self._packed.nbytes])
         for value, arg, at in zip(args, self.info.args, self.convention.places, strict=True):
             if arg.kind in ("buffer", "constant"):
                 where = 0 if value is None else self._place(task, arena, arg, value)
@@ -283,11 +278,10 @@ class OpenClLaunch(ShaderLaunch):
         self.bind(task, Inputs(views, arena))
         return task
 
-    def _inspect(self, task: Task) -> None:
-        """Called when a launch has ended: print what it printed, and raise its fault."""
-        assert isinstance(task, SimulatedTask)
+    def ended(self, task: SimulatedTask, nanoseconds: int) -> None:
+        """Print what the launch printed, and raise its fault."""
         task.told = [] if task.printf is None else printf_memory.show(task.printf, self.convention.formats)
-        super()._inspect(task)
+        super().ended(task, nanoseconds)
 
     def _place(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Any) -> int:
         """A buffer's address in the arena. The chip accesses whole dwords, so others than these are copied."""

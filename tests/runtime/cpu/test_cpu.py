@@ -15,7 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import headwater as hw
 from headwater.errors import KernelFault, LaunchError, ResourceError, UsageError
+from headwater.native import launch_block
 from headwater.native.pool import Pool
 from headwater.runtime import Image, Local, Queue, Sampler, stream
 from headwater.runtime.cpu.device import cpu_device
@@ -697,7 +699,7 @@ def test_ctrl_c_reaches_a_launch_that_other_arguments_made_long(built) -> None:
 def test_loops_that_may_not_end_are_run_with_help_and_stopped_by_ctrl_c(built, monkeypatch) -> None:
     out = np.zeros(1, np.int32)
     prepared = built.kernels["spin"].prepare((8,), (1,))
-    prepared.tickets = 2  # as on two processors at least
+    prepared.threads = 2  # as on two processors at least
     prepared._cost = prepared._bounded  # as at first: other tests may have launched it
     lead, leads = Pool.lead, []
     monkeypatch.setattr(Pool, "lead", lambda self, task, *rest: leads.append(task) or lead(self, task, *rest))
@@ -741,3 +743,29 @@ def test_an_event_loop_still_learns_of_signals(built) -> None:
         signal.set_wakeup_fd(before)
         os.close(read_end)
         os.close(write_end)
+
+
+class LaunchesAnother:
+    """A number that launches a kernel when it is asked for."""
+
+    def __init__(self, launch) -> None:
+        self.launch = launch
+
+    def __index__(self) -> int:
+        self.launch()
+        return 1
+
+
+def test_a_launch_has_its_own_local_memory_whatever_another_one_was_given() -> None:
+    source = """
+kernel void k(global int *out, local int *t, int n)
+{
+    t[0] = n;
+    out[get_global_id(0)] = t[0];
+}"""
+    prepared = hw.compile(source, device="cpu").on(hw.device("cpu")).kernels["k"].prepare((1,), (1,))
+    out = np.zeros(1, np.int32)
+    prepared((out, Local(1 << 20), LaunchesAnother(lambda: prepared((out, Local(64), 2)))))
+    task = prepared.host.free[-1]
+    assert task.block[launch_block.LOCAL_BYTES] >= 1 << 20
+    assert task.block[launch_block.SCRATCH_BYTES] >= 1 << 20

@@ -112,51 +112,52 @@ def close(monkeypatch):
 def test_large_launches_try_both_ways_and_then_no_more(close):
     program = hw.compile("kernel void fill(global int *out) { out[get_global_id(0)] = 7; }", device="cpu")
     launch = program.on(hw.device("cpu")).kernels["fill"].prepare((4096,), (64,))
-    launch._own_caches, launch._last_level = 1024, 4096
+    launch.ways.own_caches = launch.ways.least_bytes = 1024
+    launch.ways.last_level = 4096
     ways = []
     for _ in range(2 * trials.ROUNDS):
         out = np.zeros(4096, np.int32)
         launch([out], None, None).wait()
         assert (out == 7).all()
-        ways.append(launch.free[-1].block[launch_block.FLAGS] & launch_block.FLAG_STREAMING)
+        ways.append(launch.host.free[-1].block[launch_block.FLAGS] & launch_block.FLAG_STREAMING)
         launch._cost = 10**9  # on all threads, as a large one
     assert sorted(ways) == [0] * trials.ROUNDS + [1] * trials.ROUNDS
-    assert trials.preferred(launch.host.library.parent.name, (1, 0))[0] is not None
-    assert launch._trial is None
+    assert trials.preferred(launch.code.library.parent.name, (1, 0))[0] is not None
+    assert launch.ways.trial is None
 
 
 def test_launches_that_read_try_to_prefetch(close):
     source = "kernel void twice(global int *x) { size_t i = get_global_id(0); x[i] = 2 * x[i]; }"
     program = hw.compile(source, device="cpu")
     launch = program.on(hw.device("cpu")).kernels["twice"].prepare((4096,), (64,))
-    launch._last_level = 4096
-    launch._own_caches = 1024
+    launch.ways.own_caches = launch.ways.least_bytes = 1024
+    launch.ways.last_level = 4096
     ways = []
     for _ in range(2 * trials.ROUNDS):
         x = np.arange(4096, dtype=np.int32)
         launch([x], None, None).wait()
         assert (x == 2 * np.arange(4096)).all()
-        ways.append(int(launch.free[-1].block[launch_block.FLAGS]))
+        ways.append(int(launch.host.free[-1].block[launch_block.FLAGS]))
     assert sorted(ways) == [0] * trials.ROUNDS + [launch_block.FLAG_AHEAD] * trials.ROUNDS
-    assert launch._trial is None
-    launch._last_level = 1 << 20
+    assert launch.ways.trial is None
+    launch.ways.last_level = 1 << 20
     launch([np.zeros(4096, np.int32)], None, None).wait()
-    assert (
-        launch.free[-1].block[launch_block.FLAGS] == launch_block.FLAG_AHEAD
-    )  # beyond the cores' own caches, but not large
-    launch._own_caches = 1 << 20
+    flags = launch.host.free[-1].block[launch_block.FLAGS]
+    assert flags == launch_block.FLAG_AHEAD  # beyond the cores' own caches, but not large
+    launch.ways.own_caches = launch.ways.least_bytes = 1 << 20
     launch([np.zeros(4096, np.int32)], None, None).wait()
-    assert launch.free[-1].block[launch_block.FLAGS] == 0
+    assert launch.host.free[-1].block[launch_block.FLAGS] == 0
 
 
 def test_launches_of_one_thread_are_tried_as_well(close):
     program = hw.compile("kernel void fill(global int *out) { out[get_global_id(0)] = 8; }", device="cpu")
     launch = program.on(hw.device("cpu")).kernels["fill"].prepare((4096,), (64,))
-    launch._own_caches, launch._last_level, launch.tickets = 1024, 4096, 1
+    launch.ways.own_caches = launch.ways.least_bytes = 1024
+    launch.ways.last_level, launch.threads = 4096, 1
     out = np.zeros(4096, np.int32)
     for _ in range(2 * trials.ROUNDS):
         launch([out], None, None).wait()
-    assert trials.preferred(launch.host.library.parent.name, (1, 0))[0] is not None
+    assert trials.preferred(launch.code.library.parent.name, (1, 0))[0] is not None
 
 
 def test_a_coarse_clock_is_left_alone(monkeypatch):

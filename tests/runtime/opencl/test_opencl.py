@@ -188,7 +188,7 @@ def test_a_launcher_used_again_goes_where_the_first_launch_would_go(gpu) -> None
         assert launcher(*there, n)._launch.device is gpu
         with device("cpu"):  # streams are launched where they are, arrays on the current device
             assert launcher(*there, n)._launch.device is gpu
-            assert type(launcher(a, b, c, n)).__module__ == "headwater.runtime.cpu.events"
+            assert type(launcher(a, b, c, n)).__module__ == "headwater.runtime.host.events"
         assert launcher(a, b, c, n)._launch.device is gpu
     assert (there[2].read() == a + b).all()
 

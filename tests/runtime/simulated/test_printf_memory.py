@@ -7,7 +7,7 @@ import pytest
 
 import headwater as hw
 from headwater.errors import KernelFault
-from headwater.runtime.printf_memory import lost_bytes, text
+from headwater.runtime.simulated.printf_memory import lost_bytes, text
 
 
 def memory(*records, size=4096, used=None):

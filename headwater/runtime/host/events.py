@@ -1,4 +1,4 @@
-"""Launches on the cpu device pass in; their `CpuEvent`s, and the `CpuQueue` that runs them in order, pass out."""
+"""Launches over host memory pass in; their `HostEvent`s, and the `HostQueue` that runs them in order, pass out."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from headwater.runtime.events import Event, Gate
 _LEAVE_SECONDS = 10.0  # how long Ctrl-C waits for threads to leave a kernel; one that polls leaves within microseconds
 
 
-class CpuEvent(Event):
-    """A launch on the cpu device; its clock is `time.perf_counter`."""
+class HostEvent(Event):
+    """A launch over host memory; its clock is `time.perf_counter`."""
 
     __slots__ = ("_ended", "_error", "_gate", "_local_size", "_queued", "_started", "_task", "queue")
 
@@ -28,13 +28,13 @@ class CpuEvent(Event):
         self._error: BaseException | None = None
         self._gate: Gate | None = None  # None: ended before anybody could ask
         self._task: Task | None = None
-        self.queue: CpuQueue | None = None
+        self.queue: HostQueue | None = None
 
     @property
     def done(self) -> bool:
         return self._gate is None or self._gate.open
 
-    def wait(self, timeout: float | None = None) -> CpuEvent:
+    def wait(self, timeout: float | None = None) -> HostEvent:
         gate = self._gate
         if gate is not None and not gate.open:
             try:
@@ -90,17 +90,17 @@ class CpuEvent(Event):
         return self._ended * 1e-9
 
 
-class CpuQueue:
+class HostQueue:
     """Launches that run one after the other; the thread that ends one starts the next."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: CpuEvent | None = None
-        self._waiting: deque[tuple[CpuEvent, Callable[[], None], Callable[[], None]]] = deque()
-        self._last: CpuEvent | None = None
+        self._running: HostEvent | None = None
+        self._waiting: deque[tuple[HostEvent, Callable[[], None], Callable[[], None]]] = deque()
+        self._last: HostEvent | None = None
         self._error: BaseException | None = None
 
-    def put(self, event: CpuEvent, start: Callable[[], None], drop: Callable[[], None]) -> None:
+    def put(self, event: HostEvent, start: Callable[[], None], drop: Callable[[], None]) -> None:
         """Call ``start`` when everything put in before has ended, or ``drop`` if the launch is cancelled."""
         event.queue = self
         with self._lock:
@@ -111,7 +111,7 @@ class CpuQueue:
             self._running = event
         start()
 
-    def ended(self, event: CpuEvent) -> None:
+    def ended(self, event: HostEvent) -> None:
         """The running launch has ended: start the next."""
         with self._lock:
             if event._error is not None and self._error is None:
@@ -122,7 +122,7 @@ class CpuQueue:
             self._running, start, _ = self._waiting.popleft()
         start()
 
-    def cancel_after(self, event: CpuEvent) -> None:
+    def cancel_after(self, event: HostEvent) -> None:
         """Drop what was put in after ``event``, which is being stopped, and ``event`` itself if it has not begun."""
         dropped = []
         with self._lock:

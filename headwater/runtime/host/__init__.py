@@ -1,0 +1,1 @@
+"""Launches of native code over this machine's memory, which know no device: memory, arguments, threads, events."""

@@ -1,0 +1,1 @@
+"""What chips that are simulated have in common, whatever their family."""
