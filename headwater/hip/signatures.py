@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
+from headwater.llvm.text import symbols_in
 from headwater.opencl.kernels import ArgInfo, KernelInfo
-from headwater.opencl.platforms import references
 from headwater.opencl.symbols import unescaped
 
 _KERNEL = re.compile(
@@ -127,7 +127,7 @@ def _users(text: str, variables: set[str]) -> set[str]:
     """The functions that use the ``variables``, themselves or by what they call."""
     if not variables:
         return set()
-    uses = {m[1]: references(m[0].partition("\n")[2]) for m in _FUNCTION.finditer(text)}
+    uses = {m[1]: set(symbols_in(m[0].partition("\n")[2])) for m in _FUNCTION.finditer(text)}
     users = {name for name, used in uses.items() if used & variables}
     while more := {name for name, used in uses.items() if used & users} - users:
         users |= more

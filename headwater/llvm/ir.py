@@ -1,407 +1,301 @@
-"""LLVM IR text in, a small model of its functions (blocks, instructions, operands) out."""
+"""LLVM IR text in, a module out: its functions to be rewritten line by line, or read whole into a small model.
+
+A module is cut once into the lines of its parts; an instruction's line is read into the model when somebody asks for
+it, and no second time. ``str()`` of a module is its text for LLVM: only comments and empty lines are gone.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 
 from headwater.errors import InternalError
-from headwater.llvm.types import (
-    INT_NAME,
-    SIMPLE,
-    VOID,
-    Type,
-    array_type,
-    int_type,
-    ptr_type,
-    struct_type,
-    vec_type,
+from headwater.llvm.metadata import fields
+from headwater.llvm.reader import Reader, read_expression, read_instruction
+from headwater.llvm.text import attachments, type_end
+from headwater.llvm.types import Type, struct_type
+from headwater.llvm.values import (
+    BINARY as BINARY,
+    CASTS as CASTS,
+    FAST_MATH as FAST_MATH,
+    Block as Block,
+    Function as Function,
+    Global as Global,
+    Inst as Inst,
+    Param as Param,
+    Value as Value,
+    zero_of as zero_of,
 )
 
-_TOKEN = re.compile(
-    r'[%@]"[^"]*"|[%@$][\w.$-]+|c"[^"]*"|"[^"]*"|!\d+|![\w.]+|!|\#\d+'
-    r"|-?\d+\.\d+(?:e[+-]?\d+)?|f?0x[KMLHR]?[0-9A-Fa-f]+|-?\d+(?=[^\w.]|$)|[A-Za-z_][\w.]*|\.\.\.|[=,()\[\]{}<>*|:]"
-)
-_FLAGS = frozenset(
-    "nuw nsw exact disjoint nneg inbounds nusw samesign fast nnan ninf nsz arcp contract afn reassoc "
-    "tail musttail notail volatile atomic weak".split()
-)
-FAST_MATH = frozenset("fast nnan ninf nsz arcp contract afn reassoc".split())
-BINARY = frozenset("add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem".split())
-CASTS = frozenset(
-    "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint ptrtoaddr inttoptr bitcast "
-    "addrspacecast".split()
-)
-_CONVENTIONS = frozenset(("spir_func", "spir_kernel", "ccc", "fastcc", "coldcc"))
-_CONSTANT_EXPRESSIONS = frozenset(
-    "getelementptr ptrtoint inttoptr addrspacecast bitcast trunc add sub mul xor ptrtoaddr "
-    "extractelement insertelement shufflevector".split()
-)
+_LABEL = re.compile(r'^((?:"[^"]*")|[\w.$-]+):')
+_OPERATION = re.compile(r'\s+(?:%(?:"[^"]*"|\S+) = )?(?:(?:tail|musttail|notail) )?([a-z]\w*)')
+_RESULT = re.compile(r'\s+(%(?:"[^"]*"|\S+)) = ')
+_FUNCTION_NAME = re.compile(r'@("[^"]*"|[\w.$-]+)\(')
+_VARIABLE = re.compile(r"(?:^|(?<= ))(?:global|constant) ")
+_SPACE = re.compile(r"addrspace\((\d+)\)")
+_ALIGN = re.compile(r", align (\d+)")
+_NAMED = re.compile(r'%(?:"[^"]*"|[\w.$-]+)')
 
 
-@dataclass(slots=True, eq=False)
-class Value:
-    """An operand: a local name (``%x``) or a constant's text. ``elems`` are a vector constant's components."""
+class Body:
+    """A function as it is written: ``head``, the line that it begins with (``define … {``), and ``lines``, its labels,
+    instructions and records for debuggers, each in one line."""
 
-    ty: Type
-    text: str
-    elems: tuple[Value, ...] | None = None
+    __slots__ = ("_insts", "_operations", "head", "lines", "module", "name")
+
+    def __init__(self, module: Module, name: str, head: str, lines: list[str]) -> None:
+        self.module = module
+        self.name = name
+        self.head = head
+        self.lines = lines
+        self._operations: list[str] | None = None
+        self._insts: dict[int, Inst | None] = {}
 
     @property
-    def is_local(self) -> bool:
-        return self.text.startswith("%")
+    def is_kernel(self) -> bool:
+        """Whether its calling convention is a kernel's."""
+        return "_kernel " in self.head.partition("@")[0]
 
     @property
-    def is_undefined(self) -> bool:
-        return self.text in ("undef", "poison")
+    def operations(self) -> list[str]:
+        """What each line's instruction does (``add``, ``call``); "" of labels and of records for debuggers."""
+        if self._operations is None:
+            matches = map(_OPERATION.match, self.lines)
+            self._operations = [found[1] if found else "" for found in matches]
+        return self._operations
 
-    @property
-    def is_expression(self) -> bool:
-        """Whether it is a constant that an instruction could compute, see `Module.constant_expression`."""
-        return self.elems is None and self.text.endswith(")")
+    def inst(self, number: int) -> Inst | None:
+        """The instruction in a line, None if that is a record for debuggers. InternalError if the reader does not know
+        it."""
+        if number not in self._insts:
+            self._insts[number] = self.module.instruction(self.lines[number])
+        return self._insts[number]
 
-    def component(self, index: int) -> Value:
-        """Component ``index`` of a vector constant."""
-        if self.elems is not None:
-            return self.elems[index]
-        if self.is_expression:  # such as a bitcast of a vector with other components
-            return Value(self.ty.scalar, f"extractelement ({self.ty} {self.text}, i64 {index})")
-        return zero_of(self.ty.scalar) if self.text == "zeroinitializer" else Value(self.ty.scalar, self.text)
+    def having(self, *operations: str, within: str = "") -> Iterator[tuple[int, Inst]]:
+        """The instructions that do one of these, with the numbers of their lines; of those alone whose line has
+        ``within`` somewhere, so that few have to be read."""
+        wanted = frozenset(operations)
+        for number, operation in enumerate(self.operations):
+            if operation in wanted and within in self.lines[number]:
+                inst = self.inst(number)
+                assert inst is not None
+                yield number, inst
 
+    def calls(self, callee: str) -> Iterator[tuple[int, Inst]]:
+        """The calls of functions whose names begin so, with the numbers of their lines."""
+        return self.having("call", within=f"@{callee}")
 
-def zero_of(ty: Type) -> Value:
-    """The zero constant of a scalar type."""
-    text = {"int": "0", "float": "0.000000e+00", "ptr": "null"}.get(ty.kind, "zeroinitializer")
-    return Value(ty, "false" if ty.text == "i1" else text)
+    def replace(self, changes: Mapping[int, Iterable[str]]) -> bool:
+        """Put other lines in the place of some, which are named by their numbers; whether there are any."""
+        if changes:
+            self.lines = [new for number, line in enumerate(self.lines) for new in changes.get(number, (line,))]
+            self._operations = None
+            self._insts = {}
+        return bool(changes)
 
-
-@dataclass(slots=True, eq=False)
-class Inst:
-    """One instruction. ``name`` is its result (``%x``) or empty; the other fields depend on ``op``.
-
-    ``detail`` holds: the predicate of icmp/fcmp, the callee of call, the source type text of getelementptr is in
-    ``source``; the operation of atomicrmw; ``indices`` those of extractvalue/insertvalue/shufflevector masks. ``site``
-    is the same for copies of one instruction and differs between the places where a function was inlined.
-    """
-
-    op: str
-    ty: Type
-    name: str = ""
-    args: list[Value] = field(default_factory=list)
-    flags: tuple[str, ...] = ()
-    detail: str = ""
-    source: Type = VOID
-    align: int = 0
-    labels: tuple[str, ...] = ()
-    indices: tuple[int, ...] = ()
-    line: int = 0
-    column: int = 0
-    site: str = ""
-
-    @property
-    def fast_math(self) -> str:
-        return "".join(f + " " for f in self.flags if f in FAST_MATH)
+    def add_attribute(self, attribute: str) -> None:
+        """Give the function an attribute, before its group (``#0``)."""
+        at = self.head.find(" #", self.head.find("("))
+        if at >= 0 and f" {attribute} " not in self.head:
+            self.head = f"{self.head[:at]} {attribute}{self.head[at:]}"
 
 
-@dataclass(slots=True, eq=False)
-class Block:
-    """A basic block; the last instruction is its terminator (br, ret or unreachable)."""
-
-    name: str
-    insts: list[Inst] = field(default_factory=list)
-
-    @property
-    def term(self) -> Inst:
-        return self.insts[-1]
-
-    @property
-    def phis(self) -> Iterator[Inst]:
-        for inst in self.insts:
-            if inst.op != "phi":
-                return
-            yield inst
-
-    @property
-    def successors(self) -> tuple[str, ...]:
-        return self.term.labels
+def label_of(line: str) -> str:
+    """The name of the block that a line of a body begins, "" if it is no label."""
+    found = None if line.startswith(" ") else _LABEL.match(line)
+    return found[1] if found else ""
 
 
-@dataclass(slots=True, eq=False)
-class Param:
-    """A function's parameter; ``by_value`` is the type of a struct that is passed as a pointer to a copy."""
-
-    ty: Type
-    name: str
-    attributes: str
-    by_value: Type | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Function:
-    """A function: its parameters, and its blocks by name, the entry block first."""
-
-    name: str
-    params: list[Param]
-    blocks: dict[str, Block]
-    metadata: str = ""
-
-    def predecessors(self) -> dict[str, list[str]]:
-        preds: dict[str, list[str]] = {name: [] for name in self.blocks}
-        for block in self.blocks.values():
-            for target in dict.fromkeys(block.successors):
-                preds[target].append(block.name)
-        return preds
-
-
-class _Reader:
-    """Tokens of one line, with the grammar of LLVM's types and values on top."""
-
-    def __init__(self, line: str, structs: dict[str, Type]) -> None:
-        self.tokens = _TOKEN.findall(line)
-        self.at = 0
-        self.line = line
-        self.structs = structs
-
-    def peek(self, ahead: int = 0) -> str:
-        index = self.at + ahead
-        return self.tokens[index] if index < len(self.tokens) else ""
-
-    def next(self) -> str:
-        token = self.peek()
-        self.at += 1
-        return token
-
-    def accept(self, token: str) -> bool:
-        if self.peek() == token:
-            self.at += 1
-            return True
-        return False
-
-    def expect(self, token: str) -> None:
-        if not self.accept(token):
-            raise InternalError(f"cannot read LLVM IR: expected {token!r} before {self.peek()!r} in: {self.line}")
-
-    def flags(self) -> tuple[str, ...]:
-        found = []
-        while self.peek() in _FLAGS or (self.peek() == "inrange"):
-            if self.next() == "inrange":
-                self.skip_parens()
-            else:
-                found.append(self.tokens[self.at - 1])
-        return tuple(found)
-
-    def skip_parens(self) -> None:
-        self.expect("(")
-        depth = 1
-        while depth:
-            depth += {"(": 1, ")": -1, "": -99}.get(self.next(), 0)
-
-    def type(self) -> Type:
-        token = self.next()
-        if token == "ptr":
-            if self.accept("addrspace"):
-                self.expect("(")
-                space = int(self.next())
-                self.expect(")")
-                return ptr_type(space)
-            return ptr_type(0)
-        if INT_NAME.match(token):
-            return int_type(int(token[1:]))
-        if token in SIMPLE:
-            return SIMPLE[token]
-        if token == "<":
-            if self.accept("{"):
-                fields = self.type_list("}")
-                self.expect(">")
-                return struct_type(fields, packed=True)
-            count = int(self.next())
-            self.expect("x")
-            elem = self.type()
-            self.expect(">")
-            return vec_type(count, elem)
-        if token == "[":
-            count = int(self.next())
-            self.expect("x")
-            elem = self.type()
-            self.expect("]")
-            return array_type(count, elem)
-        if token == "{":
-            return struct_type(self.type_list("}"))
-        if token.startswith("%") and token in self.structs:
-            return self.structs[token]
-        raise InternalError(f"cannot read LLVM IR: unknown type {token!r} in: {self.line}")
-
-    def value_list(self, close: str) -> tuple[Value, ...]:
-        found: list[Value] = []
-        while not self.accept(close):
-            if found:
-                self.expect(",")
-            found.append(self.typed_value())
-        return tuple(found)
-
-    def type_list(self, close: str) -> tuple[Type, ...]:
-        fields: list[Type] = []
-        while not self.accept(close):
-            if fields:
-                self.expect(",")
-            fields.append(self.type())
-        return tuple(fields)
-
-    def typed_value(self) -> Value:
-        ty = self.type()
-        self.attributes()
-        return self.value(ty)
-
-    def attributes(self) -> str:
-        """Parameter attributes between a type and its value."""
-        start = self.at
-        while True:
-            token = self.peek()
-            if token == "align":
-                self.at += 2
-            elif token[:1].isalpha() and not _is_constant(token):
-                self.at += 1
-                if self.peek() == "(":
-                    self.skip_parens()
-            else:
-                return " ".join(self.tokens[start : self.at])
-
-    def value(self, ty: Type) -> Value:
-        token = self.next()
-        if token[0] in "%@" or token in ("true", "false", "null", "undef", "poison", "zeroinitializer", "none"):
-            return Value(ty, token)
-        if token == "<" and self.accept("{"):  # a packed struct
-            whole = self.value_list("}")
-            self.expect(">")
-            return Value(ty, "<{ " + ", ".join(f"{e.ty} {e.text}" for e in whole) + " }>", whole)
-        if token == "<":
-            elems: list[Value] = []
-            while not self.accept(">"):
-                if elems:
-                    self.expect(",")
-                elems.append(self.typed_value())
-            return Value(ty, "<" + ", ".join(f"{e.ty} {e.text}" for e in elems) + ">", tuple(elems))
-        if token == "splat":
-            self.expect("(")
-            elem = self.typed_value()
-            self.expect(")")
-            return Value(ty, f"splat ({elem.ty} {elem.text})", (elem,) * ty.count)
-        if token in ("{", "["):
-            close = {"{": "}", "[": "]"}[token]
-            elems = []
-            while not self.accept(close):
-                if elems:
-                    self.expect(",")
-                elems.append(self.typed_value())
-            inner = ", ".join(f"{e.ty} {e.text}" for e in elems)
-            return Value(ty, f"{token} {inner} {close}", tuple(elems))
-        if token in _CONSTANT_EXPRESSIONS or (token[0].isalpha() and self.peek() == "("):
-            start = self.at - 1
-            while self.peek() != "(":
-                self.at += 1
-            self.skip_parens()
-            return Value(ty, _join(self.tokens[start : self.at]))
-        return Value(ty, token)
-
-
-_CONSTANTS = frozenset("true false null undef poison zeroinitializer none splat".split())
-
-
-def _is_constant(token: str) -> bool:
-    return token in _CONSTANTS or token in _CONSTANT_EXPRESSIONS or token.startswith(('c"', "f0x"))
-
-
-def _join(tokens: list[str]) -> str:
-    return " ".join(tokens).replace("( ", "(").replace(" )", ")").replace(" ,", ",").replace(" (", " (")
+def result_of(line: str) -> str:
+    """The name of an instruction's result (``%x``), "" if it has none."""
+    found = _RESULT.match(line)
+    return found[1] if found else ""
 
 
 class Module:
-    """A whole module's text, cut into what the vectoriser rewrites (functions) and what it keeps (the rest)."""
+    """A module's parts, by their names: ``globals`` (``@x``), ``declares`` and ``bodies`` (functions, without the @),
+    ``attribute_groups`` (``#0``), ``metadata`` (``!0``), each with its line, or what follows the equals sign.
+
+    ``heading``: all else, such as the data layout; ``types``: named structs as they are written.
+    """
 
     def __init__(self, text: str) -> None:
-        self.structs: dict[str, Type] = {}
+        self.heading: list[str] = []
+        self.types: dict[str, str] = {}
         self.globals: dict[str, str] = {}
         self.declares: dict[str, str] = {}
+        self.bodies: dict[str, Body] = {}
         self.attribute_groups: dict[str, str] = {}
         self.metadata: dict[str, str] = {}
-        self._bodies: dict[str, tuple[str, list[str]]] = {}
-        self._read(text)
+        self._order: dict[str, None] = {}
+        self._variables: dict[str, Global | None] = {}
+        self.add(text)
 
-    def _read(self, text: str) -> None:
-        body: list[str] | None = None
-        header = ""
-        pending: list[str] = []
-        for line in text.split("\n"):
-            if body is not None:
-                if line == "}":
-                    self._bodies[_function_name(header)] = (header, body)
-                    body = None
-                elif line and not line.startswith(";"):
-                    body.append(line)
-            elif line.startswith("define "):
-                header, body = line, []
+    def add(self, text: str) -> None:
+        """Read further functions, globals and so on into the module."""
+        lines = text.split("\n")
+        switches = "\n  switch " in text
+        at, count = 0, len(lines)
+        while at < count:
+            line = lines[at]
+            at += 1
+            if not line or line[0] == ";":
+                continue
+            if line.startswith("define "):
+                end = lines.index("}", at)
+                body = [one for one in lines[at:end] if one and one[0] != ";"]
+                at = end + 1
+                name = function_name(line)
+                self._order[name] = None
+                self.bodies[name] = Body(self, name, line, _join_continued(body) if switches else body)
             elif line.startswith("declare "):
-                self.declares[_function_name(line)] = line
-            elif line.startswith("%") and " = type " in line:
-                pending.append(line)
-            elif line.startswith("@"):
-                self.globals[line.split(" = ", 1)[0]] = line
+                name = function_name(line)
+                self._order[name] = None
+                self.declares[name] = line
+            elif line[0] == "%":
+                name, _, value = line.partition(" = type ")
+                self.types[name] = value
+            elif line[0] == "@":
+                self.globals[line.partition(" = ")[0]] = line
             elif line.startswith("attributes "):
                 name, _, value = line[11:].partition(" = ")
                 self.attribute_groups[name] = value
-            elif line.startswith("!"):
+            elif line[0] == "!":
                 name, _, value = line.partition(" = ")
                 self.metadata[name] = value
-        self._read_structs(pending)
+            else:
+                self.heading.append(line)
 
-    def _read_structs(self, lines: list[str]) -> None:
-        while lines:
-            left = []
-            for line in lines:
-                name, _, body = line.partition(" = type ")
-                if body == "opaque":
-                    continue
-                if all(used in self.structs for used in re.findall(r'%(?:"[^"]*"|[\w.$-]+)', body)):
-                    shape = _Reader(body, self.structs).type()
-                    self.structs[name] = struct_type(shape.fields, shape.packed, name)
-                else:
-                    left.append(line)
-            if len(left) == len(lines):
-                raise InternalError("cannot read LLVM IR: recursive struct types: " + "; ".join(lines))
-            lines = left
+    def __str__(self) -> str:
+        out = [*self.heading, *(f"{name} = type {body}" for name, body in self.types.items()), *self.globals.values()]
+        for name in self._order:
+            body = self.bodies.get(name)
+            if body is not None:
+                out += ("", body.head, *body.lines, "}")
+            elif name in self.declares:
+                out.append(self.declares[name])
+        out += [f"attributes {name} = {value}" for name, value in self.attribute_groups.items()]
+        out += [f"{name} = {value}" for name, value in self.metadata.items()]
+        out.append("")
+        return "\n".join(out)
+
+    def declare(self, line: str) -> None:
+        """Make sure that a function is declared, if it is not here already."""
+        name = function_name(line)
+        if name not in self.declares and name not in self.bodies:
+            self._order[name] = None
+            self.declares[name] = line
+
+    def new_node(self, text: str) -> str:
+        """Add a metadata node: its name."""
+        numbers = (int(name[1:]) for name in self.metadata if name[1:].isdigit())
+        name = f"!{max(numbers, default=-1) + 1}"
+        self.metadata[name] = text
+        return name
+
+    def each(self, change: Callable[[Body], bool]) -> bool:
+        """Run a pass over each function; whether it changed any."""
+        changed = [change(body) for body in self.bodies.values()]
+        return any(changed)
+
+    # -- its heading
+
+    @property
+    def data_layout(self) -> str:
+        """LLVM's description of sizes and alignments, "" if the module has none."""
+        return next((line.split('"')[1] for line in self.heading if line.startswith("target datalayout")), "")
+
+    @property
+    def address_bits(self) -> int:
+        """The width of addresses in the default address space: 32 or 64."""
+        return 32 if "p:32:" in self.data_layout else 64
+
+    def retarget(self, data_layout: str, triple: str) -> None:
+        """Make it a module for another machine."""
+        self.heading = [line for line in self.heading if not line.startswith("target ")]
+        self.heading += [f'target datalayout = "{data_layout}"', f'target triple = "{triple}"']
+
+    # -- types and variables
+
+    @cached_property
+    def structs(self) -> dict[str, Type]:
+        """The named struct types."""
+        found: dict[str, Type] = {}
+        waiting = {name: body for name, body in self.types.items() if body != "opaque"}
+        while waiting:
+            ready = [name for name, body in waiting.items() if all(used in found for used in _NAMED.findall(body))]
+            if not ready:
+                lines = "; ".join(f"{name} = type {body}" for name, body in waiting.items())
+                raise InternalError(f"cannot read LLVM IR: recursive struct types: {lines}")
+            for name in ready:
+                shape = Reader(waiting.pop(name), found).type()
+                found[name] = struct_type(shape.fields, shape.packed, name)
+        return found
+
+    def variable(self, name: str) -> Global | None:
+        """A global variable (``@name``); None if that is something else, such as an alias, or of a type that the model
+        does not have."""
+        line = self.globals[name]
+        if line not in self._variables:
+            self._variables[line] = self._read_variable(name, line)
+        return self._variables[line]
+
+    def _read_variable(self, name: str, line: str) -> Global | None:
+        start = line.find(" = ") + 3
+        found = _VARIABLE.search(line, start)
+        if found is None:
+            return None
+        end = type_end(line, found.end())
+        space = _SPACE.search(line, start, found.start())
+        aligned = _ALIGN.search(line, line.rfind('"') + 1)
+        try:
+            ty = Reader(line[found.end() : end], self.structs).type()
+        except InternalError:
+            return None
+        return Global(
+            name,
+            ty,
+            line[start : found.end()],
+            line[end + 1 :],
+            space=int(space[1]) if space else 0,
+            align=int(aligned[1]) if aligned else 0,
+        )
 
     def global_bytes(self, name: str) -> int:
         """Size of a global variable (``@name``)."""
-        return (
-            _Reader(re.split(r" (?:global|constant) ", self.globals[name], maxsplit=1)[1], self.structs)
-            .type()
-            .size_bytes
-        )
+        return self._known_variable(name).ty.size_bytes
 
     def global_value(self, name: str) -> Value:
         """What a global variable (``@name``) holds at first; a zero of its type if the module does not say."""
-        head, body = re.split(r" (?:global|constant) ", self.globals[name], maxsplit=1)
-        reader = _Reader(body, self.structs)
-        ty = reader.type()
-        return Value(ty, "zeroinitializer") if "external" in head.split() else reader.value(ty)
+        known = self._known_variable(name)
+        if known.is_external:
+            return Value(known.ty, "zeroinitializer")
+        return Reader(known.initialiser, self.structs).value(known.ty)
+
+    def _known_variable(self, name: str) -> Global:
+        known = self.variable(name)
+        if known is None:
+            raise InternalError(f"cannot read LLVM IR: {self.globals[name]}")
+        return known
+
+    # -- functions
 
     @property
     def functions(self) -> list[str]:
-        return list(self._bodies)
+        return list(self.bodies)
 
     def header(self, name: str) -> str:
-        return self._bodies[name][0]
+        return self.bodies[name].head
 
     def lines(self, name: str) -> list[str]:
         """A function's body: labels and instructions, each in one line."""
-        return _join_continued(self._bodies[name][1])
+        return self.bodies[name].lines
 
-    def function(self, name: str) -> Function:
-        """Read one function into the model. Raises InternalError on IR it does not know."""
-        header, lines = self._bodies[name]
-        reader = _Reader(header, self.structs)
-        while reader.peek() != f"@{name}" and reader.peek() != f'@"{name}"':
+    def params(self, line: str) -> list[Param]:
+        """The parameters of a function, from the line that it is defined by."""
+        reader = Reader(line, self.structs)
+        while not reader.peek().startswith("@"):
             reader.next()
         reader.next()
         reader.expect("(")
@@ -412,84 +306,58 @@ class Module:
             ty = reader.type()
             attributes = reader.attributes()
             copied = re.search(r"byval \( (.*?) \) ", attributes + " ")
-            by_value = _Reader(copied[1], self.structs).type() if copied else None
+            by_value = Reader(copied[1], self.structs).type() if copied else None
             params.append(Param(ty, reader.next(), attributes, by_value))
-        function = Function(name, params, {}, header)
+        return params
+
+    def function(self, name: str) -> Function:
+        """Read one function into the model. Raises InternalError on IR it does not know."""
+        body = self.bodies[name]
+        params = self.params(body.head)
+        function = Function(name, params, {}, body.head)
         # Unnamed blocks and values share one numbering; the entry block comes right after the parameters.
         block = Block("%" + str(_first_number(params)))
         function.blocks[block.name] = block
-        joined = _join_continued(lines)
-        for index, line in enumerate(joined):
-            label = _LABEL.match(line)
+        for number, line in enumerate(body.lines):
+            label = label_of(line)
             if label:
-                name_text = "%" + label[1]
-                if index == 0:
+                if number == 0:
                     function.blocks.clear()
-                block = function.blocks[name_text] = Block(name_text)
+                block = function.blocks[f"%{label}"] = Block(f"%{label}")
                 continue
-            inst = self.instruction(line)
+            inst = body.inst(number)
             if inst is not None:
                 block.insts.append(inst)
         return function
 
     def constant_expression(self, value: Value) -> Inst:
         """The instruction that computes a constant expression such as ``getelementptr (i8, ptr @x, i64 4)``."""
-        reader = _Reader(value.text, self.structs)
-        op = reader.next()
-        flags = reader.flags()
-        reader.expect("(")
-        inst = _read_cast(reader, op) if op in CASTS else _read_gep(reader, op) if op == "getelementptr" else None
-        if inst is None:
-            inst = _read_values(reader, op)
-        inst.flags = flags
-        return inst
+        return read_expression(value.text, self.structs)
 
     def instruction(self, line: str) -> Inst | None:
         """Read one line; None if it is a record for debuggers. Raises InternalError on IR that it does not know."""
-        reader = _Reader(line, self.structs)
-        name = ""
-        if reader.peek(1) == "=":
-            name = reader.next()
-            reader.next()
-        if reader.peek().startswith("#"):
-            return None
-        flags = reader.flags()
-        op = reader.next()
-        flags += reader.flags()
-        if op in BINARY:
-            inst = _read_binary(reader, op)
-        elif op in CASTS:
-            inst = _read_cast(reader, op)
-        else:
-            read = _READERS.get(op)
-            if read is None:
-                raise InternalError(f"cannot vectorise LLVM instruction {op!r}: {line.strip()}")
-            inst = read(reader, op)
-        inst.name = name
-        inst.flags = flags + inst.flags
-        debug = re.search(r"!dbg (!\d+)", line)
-        if debug:
-            inst.line, inst.column = self._location(debug[1])
-            inst.site = debug[1]
+        inst = read_instruction(line, self.structs)
+        if inst is not None:
+            inst.attached = attachments(line)
+            if inst.attached and (site := inst.attachment("dbg")):
+                inst.line, inst.column = self._location(site)
+                inst.site = site
         return inst
 
     def _location(self, node: str) -> tuple[int, int]:
         """Line and column of a debug location, those of the kernel's own source where the code was inlined."""
         text = self.metadata.get(node, "")
-        inlined = re.search(r"inlinedAt: (!\d+)", text)
-        if inlined and "header.h" in text:
-            return self._location(inlined[1])
-        line, column = re.search(r"line: (\d+)", text), re.search(r"column: (\d+)", text)
-        return int(line[1]) if line else 0, int(column[1]) if column else 0
+        known = fields(text)
+        if "inlinedAt" in known and "header.h" in text:
+            return self._location(known["inlinedAt"])
+        return int(known.get("line", 0)), int(known.get("column", 0))
 
 
-_LABEL = re.compile(r'^((?:"[^"]*")|[\w.$-]+):')
-
-
-def _function_name(header: str) -> str:
-    match = re.search(r'@("[^"]*"|[\w.$-]+)\(', header)
+def function_name(line: str) -> str:
+    """The name of the function that a line defines or declares, without quotes."""
+    match = _FUNCTION_NAME.search(line)
     if match is None:
-        raise InternalError(f"cannot read LLVM IR: {header}")
+        raise InternalError(f"cannot read LLVM IR: {line}")
     return match[1].strip('"')
 
 
@@ -507,228 +375,3 @@ def _join_continued(lines: list[str]) -> list[str]:
         else:
             out.append(line)
     return out
-
-
-def _read_binary(reader: _Reader, op: str) -> Inst:
-    first = reader.typed_value()
-    reader.expect(",")
-    return Inst(op, first.ty, args=[first, reader.value(first.ty)])
-
-
-def _read_cast(reader: _Reader, op: str) -> Inst:
-    value = reader.typed_value()
-    reader.expect("to")
-    return Inst(op, reader.type(), args=[value])
-
-
-def _read_compare(reader: _Reader, op: str) -> Inst:
-    predicate = reader.next()
-    first = reader.typed_value()
-    reader.expect(",")
-    second = reader.value(first.ty)
-    result = vec_type(first.ty.count, int_type(1)) if first.ty.kind == "vec" else int_type(1)
-    return Inst(op, result, args=[first, second], detail=predicate)
-
-
-def _read_values(reader: _Reader, op: str) -> Inst:
-    """Instructions that are a list of typed values: select, fneg, freeze, extractelement, insertelement."""
-    values = [reader.typed_value()]
-    while reader.accept(",") and not reader.peek().startswith("!"):
-        values.append(reader.typed_value())
-    result = values[1].ty if op == "select" else values[0].ty
-    if op == "extractelement":
-        result = result.scalar
-    return Inst(op, result, args=values)
-
-
-def _read_shuffle(reader: _Reader, op: str) -> Inst:
-    first = reader.typed_value()
-    reader.expect(",")
-    second = reader.typed_value()
-    reader.expect(",")
-    mask = reader.typed_value()
-    indices = tuple(-1 if (c := mask.component(i)).is_undefined else int(c.text) for i in range(mask.ty.count))
-    return Inst(op, vec_type(len(indices), first.ty.scalar), args=[first, second], indices=indices)
-
-
-def _read_extract_value(reader: _Reader, op: str) -> Inst:
-    values = [reader.typed_value()]
-    indices: list[int] = []
-    while reader.accept(","):
-        if reader.peek().lstrip("-").isdigit():
-            indices.append(int(reader.next()))
-        elif reader.peek().startswith("!"):
-            break
-        else:
-            values.append(reader.typed_value())
-    result = values[0].ty
-    if op == "extractvalue":
-        for index in indices:
-            result = result.fields[index] if result.kind == "struct" else result.elem or VOID
-    return Inst(op, result, args=values, indices=tuple(indices))
-
-
-def _read_gep(reader: _Reader, op: str) -> Inst:
-    source = reader.type()
-    values = []
-    while reader.accept(",") and not reader.peek().startswith("!"):
-        values.append(reader.typed_value())
-    base = values[0].ty
-    counts = [v.ty.count for v in values if v.ty.kind == "vec"]
-    result = vec_type(counts[0], base.scalar) if counts else base
-    return Inst(op, result, args=values, source=source)
-
-
-def _tail(reader: _Reader, inst: Inst) -> Inst:
-    """What follows a memory access: ordering and alignment."""
-    while reader.at < len(reader.tokens):
-        token = reader.next()
-        if token == "align":
-            inst.align = int(reader.next())
-        elif token == "syncscope":
-            reader.skip_parens()
-    return inst
-
-
-def _read_load(reader: _Reader, op: str) -> Inst:
-    ty = reader.type()
-    reader.expect(",")
-    return _tail(reader, Inst(op, ty, args=[reader.typed_value()]))
-
-
-def _read_store(reader: _Reader, op: str) -> Inst:
-    value = reader.typed_value()
-    reader.expect(",")
-    return _tail(reader, Inst(op, VOID, args=[value, reader.typed_value()]))
-
-
-def _read_alloca(reader: _Reader, op: str) -> Inst:
-    ty = reader.type()
-    inst = Inst(op, ptr_type(0), source=ty, align=ty.align_bytes)
-    while reader.accept(","):
-        if reader.accept("align"):
-            inst.align = int(reader.next())
-        elif reader.accept("addrspace"):
-            reader.skip_parens()
-        elif reader.peek().startswith("!"):
-            break
-        else:
-            count = reader.typed_value()
-            if not count.text.isdigit():
-                raise InternalError(f"cannot vectorise a stack array of variable size: {reader.line.strip()}")
-            inst.source = array_type(int(count.text), ty)
-    return inst
-
-
-def _read_phi(reader: _Reader, op: str) -> Inst:
-    ty = reader.type()
-    values: list[Value] = []
-    labels: list[str] = []
-    while reader.accept("["):
-        values.append(reader.value(ty))
-        reader.expect(",")
-        labels.append(reader.next())
-        reader.expect("]")
-        reader.accept(",")
-    return Inst(op, ty, args=values, labels=tuple(labels))
-
-
-def _read_br(reader: _Reader, op: str) -> Inst:
-    if reader.accept("label"):
-        return Inst(op, VOID, labels=(reader.next(),))
-    condition = reader.typed_value()
-    reader.expect(",")
-    reader.expect("label")
-    first = reader.next()
-    reader.expect(",")
-    reader.expect("label")
-    second = reader.next()
-    if first == second:
-        return Inst(op, VOID, labels=(first,))
-    return Inst(op, VOID, args=[condition], labels=(first, second))
-
-
-def _read_ret(reader: _Reader, op: str) -> Inst:
-    return Inst(op, VOID, args=[] if reader.peek() == "void" else [reader.typed_value()])
-
-
-def _read_call(reader: _Reader, op: str) -> Inst:
-    fast = tuple(reader.next() for _ in iter(lambda: reader.peek() in FAST_MATH, False))
-    while reader.peek() in _CONVENTIONS:
-        reader.next()
-    while True:  # return attributes
-        token = reader.peek()
-        if token == "align":
-            reader.at += 2
-        elif token[:1].isalpha() and token not in SIMPLE and not INT_NAME.match(token):
-            reader.next()
-            if reader.peek() == "(":
-                reader.skip_parens()
-        else:
-            break
-    ty = reader.type()
-    if reader.peek() == "(":  # the type of a variadic callee
-        reader.skip_parens()
-    callee = reader.next()
-    reader.expect("(")
-    args: list[Value] = []
-    while not reader.accept(")"):
-        if args:
-            reader.expect(",")
-        if reader.peek() == "metadata":
-            reader.at += 1
-            while reader.peek() not in (",", ")"):
-                if reader.next() == "(":
-                    reader.at -= 1
-                    reader.skip_parens()
-            args.append(Value(SIMPLE["metadata"], "metadata"))
-        else:
-            args.append(reader.typed_value())
-    return Inst(op, ty, args=args, detail=callee[1:].strip('"'), flags=fast)
-
-
-def _read_atomicrmw(reader: _Reader, op: str) -> Inst:
-    operation = reader.next()
-    pointer = reader.typed_value()
-    reader.expect(",")
-    value = reader.typed_value()
-    return _tail(reader, Inst(op, value.ty, args=[pointer, value], detail=operation))
-
-
-def _read_cmpxchg(reader: _Reader, op: str) -> Inst:
-    pointer = reader.typed_value()
-    reader.expect(",")
-    expected = reader.typed_value()
-    reader.expect(",")
-    new = reader.typed_value()
-    return _tail(reader, Inst(op, struct_type((expected.ty, int_type(1))), args=[pointer, expected, new]))
-
-
-def _read_bare(reader: _Reader, op: str) -> Inst:
-    return Inst(op, VOID)
-
-
-_READERS: dict[str, Callable[[_Reader, str], Inst]] = {
-    "icmp": _read_compare,
-    "fcmp": _read_compare,
-    "select": _read_values,
-    "fneg": _read_values,
-    "freeze": _read_values,
-    "extractelement": _read_values,
-    "insertelement": _read_values,
-    "shufflevector": _read_shuffle,
-    "extractvalue": _read_extract_value,
-    "insertvalue": _read_extract_value,
-    "getelementptr": _read_gep,
-    "load": _read_load,
-    "store": _read_store,
-    "alloca": _read_alloca,
-    "phi": _read_phi,
-    "br": _read_br,
-    "ret": _read_ret,
-    "call": _read_call,
-    "atomicrmw": _read_atomicrmw,
-    "cmpxchg": _read_cmpxchg,
-    "fence": _read_bare,
-    "unreachable": _read_bare,
-}

@@ -7,7 +7,6 @@ generators share it; nothing is imported here that takes long, as the first kern
 from __future__ import annotations
 
 import functools
-import re
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
@@ -15,6 +14,7 @@ import llvmlite.binding as llvm
 from headwater.base import host
 from headwater.errors import InternalError
 from headwater.llvm.gathers import APART_GATHERS, QUICK_GATHERS, SLOW_GATHERS, Gathers
+from headwater.llvm.ir import Module
 
 
 @dataclass(frozen=True)
@@ -153,26 +153,34 @@ def _lacks(feature: str) -> bool:
     return target.triple.startswith(("x86_64", "i686")) and f"+{feature}" not in target.features.split(",")
 
 
-_DOUBLE_TO_HALF = re.compile(r"= fptrunc [^\n]*\bdouble\b[^\n]* half\b")
-
-
 def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
     """Object code of an optimised module for this machine."""
     from headwater.llvm.passes.bit_select import without_masked_bit_selects
     from headwater.llvm.passes.high_products import without_high_products
 
-    text = str(module)
+    text = Module(str(module))
     changed = without_high_products(text)
     if host_target().vector_bytes == 64:
-        changed = without_masked_bit_selects(changed)
+        changed |= without_masked_bit_selects(text)
     if _lacks("f16c"):
         from headwater.llvm.passes.soft_halves import SOFT_HALVES
 
-        changed += SOFT_HALVES
-    if _lacks("avx512fp16") and _DOUBLE_TO_HALF.search(changed):
+        text.add(SOFT_HALVES)
+        changed = True
+    if _lacks("avx512fp16") and _narrows_doubles_to_halves(text):
         from headwater.llvm.passes.soft_halves import HALVES_OF_DOUBLES
 
-        declared = "" if "declare double @llvm.fabs.f64(" in changed else "declare double @llvm.fabs.f64(double)\n"
-        changed += HALVES_OF_DOUBLES + declared
-    module = module if changed is text else parse(changed)
+        text.add(HALVES_OF_DOUBLES)
+        text.declare("declare double @llvm.fabs.f64(double)")
+        changed = True
+    module = parse(str(text)) if changed else module
     return bytes(tm.emit_object(module))
+
+
+def _narrows_doubles_to_halves(module: Module) -> bool:
+    """Whether a double, or a vector of them, becomes a half without being a float between."""
+    return any(
+        inst.args[0].ty.scalar.text == "double" and inst.ty.scalar.text == "half"
+        for body in module.bodies.values()
+        for _, inst in body.having("fptrunc", within="half")
+    )

@@ -1,21 +1,163 @@
-"""Lines of LLVM IR's text pass in; their parts pass out."""
+"""Lines of LLVM IR in, their parts out.
+
+What is looked for in the text of IR is looked for here, and nowhere outside of this package.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 TELL = "__hw_told"
 """The function that code for checks calls for a finding (`headwater.opencl.checked`): with what it is, a file's number,
 line and column, and a further line of that file or 0."""
 
 
-_NARROW_ADDRESSES = re.compile(r'^target datalayout = "[^"]*\bp:32:', re.MULTILINE)
+_TELLS = f"call void @{TELL}("
+_OPAQUE = re.compile(r'target\("spirv\.(\w+)"[^)]*\)')
 
 
-def address_bits(module: str) -> int:
-    """The width of a module's addresses in the default address space, by its data layout: 32 or 64."""
-    return 32 if _NARROW_ADDRESSES.search(module) else 64
+def tells(text: str) -> bool:
+    """Whether optimised code may still have a finding to tell."""
+    return _TELLS in text
+
+
+def with_plain_types(text: str, types: Mapping[str, str]) -> str:
+    """A module's text with other types in place of those that only SPIR-V has, by the ends of their names (``Image``).
+    They may stand in any line, so that they are replaced before the text is read."""
+    if 'target("spirv.' not in text:
+        return text
+    return _OPAQUE.sub(lambda m: next((new for end, new in types.items() if m[1].endswith(end)), m[0]), text)
+
+
+_ATTACHED = re.compile(r"(?:, ![\w.]+ !(?:\d+|\{\}))+$")
+
+
+def attachments(line: str) -> str:
+    """The metadata at the end of an instruction's line: ``, !dbg !7, !range !3``."""
+    at = line.find(", !")
+    found = _ATTACHED.search(line, at) if at >= 0 else None
+    return found[0] if found else ""
+
+
+def attachment(line: str, kind: str) -> str:
+    """The node (``!7``) of a line's metadata of a kind (``dbg``), "" if it has none."""
+    _, found, rest = line.partition(f" !{kind} ")
+    return rest.replace(",", " ").partition(" ")[0] if found else ""
+
+
+def type_end(text: str, start: int) -> int:
+    """Where the type ends that begins at a position."""
+    if text[start] not in "<[{":
+        end = _TYPE_END.search(text, start)
+        return end.start() if end else len(text)
+    depth, at = 0, start
+    for mark in _BRACKET.finditer(text, start):
+        depth += 1 if mark[0] in "<[{(" else -1
+        at = mark.end()
+        if depth == 0:
+            break
+    return at
+
+
+_LOCAL = re.compile(r'%(?:"[^"]*"|[\w.$-]+)')
+_SYMBOL = re.compile(r'@(?:"[^"]*"|[\w.$-]+)')
+
+
+def names_in(line: str) -> list[str]:
+    """The local names (``%x``) that a line has, of values and blocks, each as often as it stands there."""
+    return _LOCAL.findall(line)
+
+
+def symbols_in(text: str) -> list[str]:
+    """The functions and global variables (without the @) that a piece of IR mentions, its own name among them, each as
+    often as it stands there."""
+    return [symbol[1:].strip('"') for symbol in _SYMBOL.findall(text)]
+
+
+def first_symbol(text: str) -> str:
+    """The first of them with its @, as it is written; "" if there is none."""
+    found = _SYMBOL.search(text)
+    return found[0] if found else ""
+
+
+def with_symbols(text: str, names: Mapping[str, str]) -> str:
+    """The text with other functions and variables (``@x``) in the place of some."""
+    return _SYMBOL.sub(lambda m: names.get(m[0], m[0]), text) if names else text
+
+
+def callee_of(line: str) -> str:
+    """What a call's line calls (without the @), "" if that is no function by its name."""
+    start = line.find("@") + 1
+    end = line.find("(", start)
+    return line[start:end] if start and end > start else ""
+
+
+_ALIGN = re.compile(r"\balign (\d+)")
+_WIDE = re.compile(r"\bi(?:6[5-9]|[7-9]\d|1\d\d)\b")
+
+
+def arguments_of(line: str) -> list[str]:
+    """The arguments of a call of a function by its name: types, attributes and values, as they are written."""
+    start = line.find("(", line.find("@"))
+    depth = 0
+    for at in range(start, len(line)):
+        depth += (line[at] == "(") - (line[at] == ")")
+        if depth == 0:
+            return split(line[start + 1 : at]) if at > start + 1 else []
+    return []
+
+
+def alignment(argument: str) -> int:
+    """What the attributes of a pointer say of its alignment, in bytes; 1 if they say nothing."""
+    found = _ALIGN.search(argument)
+    return int(found[1]) if found else 1
+
+
+def has_wide_integers(text: str) -> bool:
+    """Whether a module's text has integers of more than 64 bits. It looks at the whole, as they may stand in any line,
+    and nearly no module has any."""
+    return _WIDE.search(text) is not None
+
+
+_CAST = re.compile(r"addrspacecast \(ptr addrspace ?\((\d+)\)")
+
+
+def spaces_cast_from(text: str) -> set[int]:
+    """The address spaces that the pointers in a constant expression were cast from."""
+    return {int(space) for space in _CAST.findall(text)}
+
+
+_RESULT_OF_CALL = r"call (?:spir_func )?([^@\n]+) @{}\("
+_QUOTED = re.compile(r'"[^"]*"(?:="[^"]*")?')
+_ATTRIBUTE = re.compile(r"\w+(?:\([^)]*\))?")
+_METADATA = re.compile(r'(?:, )?!(?!")[\w.]+ !\d+')
+_COMMENT = re.compile(r"\s*; preds = .*")
+_GROUP = re.compile(r"#\d+")
+
+
+def result_type_of_call(text: str, symbol: str) -> str:
+    """The type of what a function gives, with its attributes, by the first call of it in a text; "" if it has none."""
+    found = re.search(_RESULT_OF_CALL.format(re.escape(symbol)), text)
+    return found[1] if found else ""
+
+
+def attributes_in(group: str) -> list[str]:
+    """The attributes of a group (``{ nounwind "no-trapping-math"="true" }``) but those that are strings."""
+    return _ATTRIBUTE.findall(_QUOTED.sub("", group))
+
+
+def self_contained(line: str, groups: Mapping[str, str]) -> str:
+    """A line without its metadata and comments, and with attributes in the place of their groups' names."""
+    if "!" in line:
+        line = _METADATA.sub("", line)
+    if "#" in line:
+        line = _GROUP.sub(lambda m: groups.get(m[0], m[0]), line)
+    return _COMMENT.sub("", line) if ";" in line else line
+
+
+_BRACKET = re.compile(r"[<\[{(]|[>\]})]")
+_TYPE_END = re.compile(r"[\s,](?!addrspace\()")
 
 
 def split(text: str) -> list[str]:
@@ -37,7 +179,7 @@ _ESCAPED = re.compile(rb"\\(\\|[0-9A-Fa-f]{2})")
 
 
 def string_bytes(text: str) -> bytes:
-    """The bytes of a string, ``c"…"`` or what is between its quotation marks: a backslash is written as two, what
-    cannot be printed as one and two digits (LLVM's printEscapedString)."""
-    body = text[2:-1] if text.startswith('c"') else text
+    """The bytes of a string, ``c"…"`` and whatever follows, or what is between its quotation marks: a backslash is
+    written as two, what cannot be printed as one and two digits (LLVM's printEscapedString)."""
+    body = text[2 : text.index('"', 2)] if text.startswith('c"') else text
     return _ESCAPED.sub(lambda m: m[1] if m[1] == b"\\" else bytes((int(m[1], 16),)), body.encode("ascii"))

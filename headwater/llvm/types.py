@@ -59,6 +59,18 @@ class Type:
         return 0
 
     @property
+    def least_bytes(self) -> int:
+        """Bytes of its parts without what is left between them, with pointers of 32 bits, 1 of what is none of these:
+        no machine has it in less."""
+        if self.kind == "ptr":
+            return 4
+        if self.kind == "struct":
+            return sum(f.least_bytes for f in self.fields)
+        if self.elem is not None:
+            return self.count * self.elem.least_bytes
+        return self.bits // 8 if self.kind in ("int", "float") else 1
+
+    @property
     def align_bytes(self) -> int:
         """Natural alignment."""
         if self.kind == "array":

@@ -5,7 +5,6 @@ It knows llvmlite. LLVM may abort the process: only `headwater.native.worker` im
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -28,10 +27,12 @@ from headwater.llvm.modules import (
 )
 from headwater.llvm.passes.bit_vectors import without_bit_vectors
 from headwater.llvm.passes.index_constants import constants_outside
+from headwater.llvm.passes.inlining import inlined
 from headwater.llvm.passes.selected_values import chosen_once
-from headwater.llvm.text import TELL, string_bytes
+from headwater.llvm.text import string_bytes, tells, with_plain_types
+from headwater.llvm.types import LOCAL_SPACE, PRIVATE_SPACE
 from headwater.native.shared import BOUNDS_SUFFIX, FITS_SUFFIX
-from headwater.opencl.checked import settle, tells, with_definedness, with_printing, without_speculation
+from headwater.opencl.checked import settle, with_definedness, with_printing, without_speculation
 from headwater.opencl.kernels import BoundsTest, Built, CodeRequest
 from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
 from headwater.opencl.platforms import SPIR
@@ -54,7 +55,7 @@ from headwater.vectorise.lower.state import Formats
 from headwater.vectorise.plan.chunk_plan import ChunkPlan, Variant, plan_chunk
 from headwater.vectorise.plan.launch_layout import KernelFacts, masked_layout
 from headwater.vectorise.plan.strip_mining import find_strips
-from headwater.vectorise.prepare.kernel import LOCAL_GLOBAL, Kernel, read_kernel
+from headwater.vectorise.prepare.kernel import Kernel, is_local, read_kernel
 from headwater.vectorise.prepare.privatized_counters import Tally, functions, keep_apart, tallies
 
 FULL, MASKED, SINGLE, FITS = "chunk.full", "chunk.masked", "chunk.single", "chunk.fits"
@@ -64,10 +65,8 @@ whether the rest takes nothing for granted that is not so."""
 ID_RANGE = "range(i64 0, 2147483648)"
 """Work-item ids and sizes are below 2^31: the launcher refuses larger launches, so 32-bit index arithmetic is exact."""
 
-_IMAGE = re.compile(r'target\("spirv\.\w*Image"[^)]*\)')
-_SAMPLER, _EVENT = 'target("spirv.Sampler")', 'target("spirv.Event")'
-_INLINING = re.compile(r"\b(?:noinline|optnone|alwaysinline) ")
-_PRIMITIVE_DECLARE = re.compile(r"^declare (?!range)([^@\n]*?)i64 @(__hw_\w+)\(", re.MULTILINE)
+_OPAQUE_TYPES = {"Image": "ptr addrspace(1)", "Sampler": "i32", "Event": "i64"}
+"""What becomes of types that only SPIR-V has, by the ends of their names."""
 
 
 _METADATA = """\
@@ -78,15 +77,17 @@ _METADATA = """\
 """What the generated code refers to: streaming stores, constant memory, and loops not to be unrolled."""
 
 
-def retarget(text: str, target: Target) -> str:
-    """spir64 IR as IR for this machine: its triple and layout, images as pointers, samplers as numbers."""
-    text = re.sub(r"^target datalayout = .*$", f'target datalayout = "{target.data_layout}"', text, flags=re.MULTILINE)
-    text = re.sub(r"^target triple = .*$", f'target triple = "{target.triple}"', text, flags=re.MULTILINE)
-    text = _IMAGE.sub("ptr addrspace(1)", text).replace(_SAMPLER, "i32").replace(_EVENT, "i64")
-    text = _PRIMITIVE_DECLARE.sub(rf"declare \1{ID_RANGE} i64 @\2(", text)
-    # Every function is inlined: a chunk of work-items has no call stack of its own.
-    text = re.sub(r"^(attributes #\d+ = .*)$", lambda m: _INLINING.sub("", m[1]), text, flags=re.MULTILINE)
-    return re.sub(r"^(define .*?spir_func .*?\).*?) (#\d+ )", r"\1 alwaysinline \2", text, flags=re.MULTILINE)
+def retargeted(text: str, target: Target) -> Module:
+    """spir64 IR as IR for this machine: its triple and layout, images as pointers, samplers as numbers, and every
+    function inlined: a chunk of work-items has no call stack of its own."""
+    module = Module(with_plain_types(text, _OPAQUE_TYPES))
+    module.retarget(target.data_layout, target.triple)
+    for name, line in module.declares.items():
+        words, returns, rest = line.partition(" i64 @")
+        if name.startswith("__hw_") and returns and "range(" not in words:
+            module.declares[name] = f"{words} {ID_RANGE}{returns}{rest}"
+    inlined(module)
+    return module
 
 
 def link(
@@ -99,15 +100,17 @@ def link(
     calls of functions that neither the program nor the device library defines, and for recursion.
     """
     target = host_target()
-    text = retarget(constants_outside(ir), target)
+    program = retargeted(ir, target)
+    constants_outside(program)
     if checked:
         builder = llvm.create_pass_builder(machine(), llvm.create_pipeline_tuning_options(speed_level=2))
-        text = with_definedness(without_speculation(text), kernels, builder)
-    module = parse(text)
-    link_pieces(module, pieces, lambda text: retarget(text, target))
+        without_speculation(program)
+        program = with_definedness(program, kernels, builder)
+    module = parse(str(program))
+    link_pieces(module, pieces, lambda text: str(retargeted(text, target)))
     refuse_undefined(module, filename, SPIR)
     text = str(module)
-    refuse_recursion(recursive(text, kernels), filename)
+    refuse_recursion(recursive(Module(text), kernels), filename)
     return text, target.vector_bytes
 
 
@@ -142,12 +145,16 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
     last.add_lcssa_pass()
     last.add_global_dead_code_eliminate_pass()
     last.run(module, builder)
-    if TELL in text and tells(str(module)):
+    optimised = str(module)
+    if tells(optimised):
         settle(module, builder)
-    prepared = chosen_once(without_bit_vectors(str(module)))
-    if tells(prepared):
+        optimised = str(module)
+    if tells(optimised):
         return prepare(with_printing(text), kernel)
-    return prepared, _facts(read_kernel(Module(prepared), kernel, guarded=True))
+    prepared = Module(optimised)
+    without_bit_vectors(prepared)
+    chosen_once(prepared)
+    return str(prepared), _facts(read_kernel(prepared, kernel, guarded=True))
 
 
 def _facts(kernel: Kernel) -> KernelFacts:
@@ -355,7 +362,7 @@ def vectorised(
         f'target datalayout = "{target.data_layout}"',
         f'target triple = "{target.triple}"',
         *(f"{name} = type {_struct_body(ty)}" for name, ty in module.structs.items()),
-        *(line for line in module.globals.values() if not LOCAL_GLOBAL.search(line)),
+        *(line for name, line in module.globals.items() if not is_local(module, name)),
         *code,
         *([lower_store_address(_one_item(kernel, PLACE), place)] if place is not None else []),
         *(_fits_code(kernel, symbol, own) if kernel.fits else []),
@@ -390,9 +397,10 @@ def _known_sizes(module: Module, kernel: Kernel) -> dict[str, tuple[str, int]]:
     own = len(params) - len(kernel.locals_bytes)
     sizes = {p.name: (p.ty.text, size) for p, size in zip(params[own:], kernel.locals_bytes, strict=True) if size}
     sizes |= {p.name: (p.ty.text, p.by_value.size_bytes) for p in params[:own] if p.by_value is not None}
-    for name, line in module.globals.items():
-        if not LOCAL_GLOBAL.search(line) and (space := re.search(r"= .*?addrspace\((\d+)\)", line)):
-            sizes[name] = (f"ptr addrspace({space[1]})", module.global_bytes(name))
+    for name in module.globals:
+        known = module.variable(name)
+        if known is not None and known.space not in (PRIVATE_SPACE, LOCAL_SPACE):
+            sizes[name] = (f"ptr addrspace({known.space})", known.ty.size_bytes)
     return sizes
 
 
@@ -434,16 +442,15 @@ def _attributes(target: Target, register_bytes: int) -> str:
 
 def _format_text(module: Module, name: str, addresses: tuple[bool, ...]) -> str:
     """The text of a format string from its global's initialiser. ``addresses``: which of its arguments are some."""
-    line = module.globals.get(name, "")
-    match = re.search(r'c"((?:[^"])*)"', line)
-    if match is None:
-        if "zeroinitializer" in line:
-            return ""
+    known = module.variable(name) if name in module.globals else None
+    if known is not None and known.initialiser.startswith("zeroinitializer"):
+        return ""
+    if known is None or not known.initialiser.startswith('c"'):
         raise SourceError(
             "the format of printf must be a string literal (OpenCL C 1.2 specification 6.12.13.1)",
             hint="write each one out in a call of its own",
         )
-    text = string_bytes(match[1]).split(b"\0", 1)[0].decode("utf-8", "replace")
+    text = string_bytes(known.initialiser).split(b"\0", 1)[0].decode("utf-8", "replace")
     if not all(slot < len(addresses) and addresses[slot] for slot in strings_in(parse_format(text))):
         raise SourceError(
             f"printf is to print a string by %s in {text!r}, but its argument is none",
@@ -483,7 +490,9 @@ def _optimised(text: str, *, alone: bool) -> tuple[Any, Any]:
     if " fdiv afn " in text and "+avx512vl" in host_target().features.split(","):
         from headwater.llvm.passes.reciprocal_roots import with_estimated_roots
 
-        text = with_estimated_roots(text)
+        estimated = Module(text)
+        with_estimated_roots(estimated)
+        text = str(estimated)
     limit_passes(text)
     limit_code_generation()
     module = parse(text)

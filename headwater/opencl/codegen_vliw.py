@@ -7,25 +7,21 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
+from headwater.llvm.ir import Inst, Module, Value
 from headwater.llvm.modules import limit_passes, parse
-from headwater.llvm.text import TELL, split
-from headwater.opencl.checked import settle, tells
+from headwater.llvm.passes.inlining import inlined
+from headwater.llvm.text import TELL, alignment, arguments_of, has_wide_integers, tells
+from headwater.llvm.types import Type
+from headwater.opencl.checked import settle
+from headwater.opencl.group_sizes import with_required_sizes
 from headwater.opencl.linking import link_library, refuse_recursion
 from headwater.opencl.numbered_calls import PREFIX, number_calls
 from headwater.opencl.platforms import VLIW_TRIPLE, Platform, vliw, with_intrinsics
-
-_NOT_INLINED = re.compile(r"\b(?:noinline|optnone) ")
-_CONVERGENT = re.compile(r"^(attributes #\d+ = \{ )convergent (.*\bmemory\((?:none|read)\))", re.MULTILINE)
-"""What OpenCL C says of all functions, and holds LLVM from finding two calls to be the same. No lane sees another."""
-_DEFINED = re.compile(r"^(define (?!.*\bamdgpu_kernel\b).*?\).*?) (#\d+ )", re.MULTILINE)
-_KERNEL = re.compile(r"^define [^\n]* !reqd_work_group_size !(?P<node>\d+)[^\n]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)
-_LOCAL_SIZE = re.compile(r"(?:tail )?call i32 @_Z14get_local_sizej\(i32 noundef (\d+)\)(?: #\d+)?")
 
 _REMAINDERS = '"uniform-work-group-size"="false"'
 """What clang says of kernels whose groups need not divide the global size, from OpenCL 2.0 on."""
@@ -64,7 +60,7 @@ def compile(
     Raises SourceError for recursion and calls of undefined functions.
     """
     text = _compiled(ir, kernels, filename, abilities, strength_reduction)
-    if not _WIDER.search(text):
+    if not has_wide_integers(text):
         return text
     # LLVM computes what a sum of cubes is after a loop in integers of more bits; the loop itself has none of them.
     llvm.set_option("", "-replexitval=never")
@@ -74,10 +70,6 @@ def compile(
         llvm.set_option("", "-replexitval=cheap")
 
 
-_WIDER = re.compile(r"\bi(?:6[5-9]|[7-9]\d|1\d\d)\b")
-"""Types of integers of more than 64 bits."""
-
-
 def _compiled(
     ir: str, kernels: Iterable[str], filename: str, abilities: LoweringFeatures, strength_reduction: bool
 ) -> str:
@@ -85,7 +77,10 @@ def _compiled(
     platform = vliw(work_groups=abilities.work_groups, remainders=_REMAINDERS in ir)
     wanted = set(kernels)
     # The program's own fma() is rounded once; the library's functions do with less.
-    module = parse(_Lowering(0, abilities, exact=True).fused_only(_prepared(ir)))
+    program = Module(ir)
+    _prepare(program, exact_groups=_REMAINDERS not in ir)
+    _Lowering(0, abilities, exact=True).fused_only(program)
+    module = parse(str(program))
     link_library(module, filename, platform, str)
     builder = pass_builder()
     _inline(module, builder, wanted)
@@ -142,46 +137,36 @@ def _numbered(module: llvm.ModuleRef, builder: llvm.PassBuilder) -> llvm.ModuleR
     for function in module.functions:
         if not function.is_declaration:
             passes.run(function, builder)
-    return parse(number_calls(str(module)))
+    program = Module(str(module))
+    number_calls(program)
+    return parse(str(program))
 
 
-def _prepared(ir: str) -> str:
-    """The module's text with everything inlined, and built-ins that are instructions as LLVM's intrinsics."""
-    text = re.sub(r"^(attributes #\d+ = .*)$", lambda m: _NOT_INLINED.sub("", m[1]), ir, flags=re.MULTILINE)
-    text = _DEFINED.sub(r"\1 alwaysinline \2", _CONVERGENT.sub(r"\1\2", text))
-    text = text if _REMAINDERS in ir else _KERNEL.sub(_with_group_size, text)
-    return with_intrinsics(text, exponentials=False)
-
-
-def _with_group_size(match: re.Match[str]) -> str:
-    """A kernel's function with its reqd_work_group_size in place of get_local_size."""
-    node = re.search(rf"^!{match['node']} = !\{{i32 (\d+), i32 (\d+), i32 (\d+)\}}$", match.string, re.MULTILINE)
-    sizes = node.groups() if node else ()
-    return _LOCAL_SIZE.sub(lambda m: f"add i32 0, {sizes[int(m[1])]}" if int(m[1]) < len(sizes) else m[0], match[0])
+def _prepare(module: Module, *, exact_groups: bool) -> None:
+    """Everything is to be inlined, and built-ins that are instructions are LLVM's intrinsics."""
+    inlined(module)
+    for name, group in module.attribute_groups.items():
+        # OpenCL C says "convergent" of all functions, which holds LLVM from finding two calls to be the same. No lane
+        # sees another.
+        if "memory(none)" in group or "memory(read)" in group:
+            module.attribute_groups[name] = group.replace("{ convergent ", "{ ", 1)
+    if exact_groups:
+        with_required_sizes(module)
+    with_intrinsics(module, exponentials=False)
 
 
 # ---------------------------------------------------------------------------------------------- lowering
 
-_LINE = re.compile(
-    r"^  (?P<name>%[\w.]+) = (?:tail )?(?P<op>\w+) (?P<flags>(?:[a-z]+ )*?)"
-    r"(?:<(?P<width>\d+) x )?(?P<type>i64|double|float|half|i32)>? (?P<rest>.*)$"
-)
-_ODD = r"i(?:3[3-9]|[45]\d|6[0-3])"
-_ODD_OPERANDS = re.compile(
-    r"^  (?P<name>%[\w.]+) = (?P<op>udiv|urem|sdiv|srem|uitofp|sitofp) (?:[a-z]+ )*"
-    rf"(?P<kind>{_ODD}) (?P<rest>[^!]*?)(?:, !.*)?$"
-)
-_ODD_RESULT = re.compile(
-    rf"^  (?P<name>%[\w.]+) = (?P<op>fpto[us]i) (?P<value>(?:half|float|double) \S+) to (?P<kind>{_ODD})(?:, !.*)?$"
-)
-"""Integers of widths between 33 and 63 bits: LLVM's, where fewer than 64 will do, and a program's own."""
 _QUOTIENTS = ("udiv", "urem", "sdiv", "srem")
 _TO_INTEGER = ("fptoui", "fptosi")
 _FROM_INTEGER = ("uitofp", "sitofp")
+_LOWERED = frozenset((*_QUOTIENTS, *_TO_INTEGER, *_FROM_INTEGER, "fdiv", "frem", "call"))
 _OF_DOUBLE = ("trunc", "floor", "ceil", "rint", "round", "maxnum", "minnum")
 _SAME = {"roundeven": "rint", "nearbyint": "rint", "maximumnum": "maxnum", "minimumnum": "minnum"}
 _BITS = {"ctpop": "popcount", "ctlz": "clz", "cttz": "ctz", "bitreverse": "reverse"}
 _ONE_SOURCE = 1
+_MOVES = "llvm.mem"
+_MOST_BYTES = 4096
 
 
 def _lowered(
@@ -189,10 +174,10 @@ def _lowered(
 ) -> llvm.ModuleRef:
     """The module with calls of the library's helpers, inlined, in place of what IL has not."""
     for round in itertools.count():
-        replaced = _Lowering(round, abilities).text(str(module))
-        if replaced is None:
+        program = Module(str(module))
+        if not _Lowering(round, abilities).module(program):
             return module
-        module = parse(replaced)
+        module = parse(str(program))
         link_library(module, filename, platform, str)
         builder = pass_builder()
         _inline(module, builder, wanted)
@@ -203,13 +188,10 @@ def _lowered(
     raise AssertionError
 
 
-_PLACE = re.compile(r", !dbg !\d+")
-
-
-def _placed(made: list[str], line: str) -> list[str]:
-    """Instructions with the source location of the one that they stand for."""
-    place = _PLACE.search(line)
-    return made if place is None else [one if "!dbg" in one else one + place[0] for one in made]
+def _is_odd(ty: Type) -> bool:
+    """Whether it is one of integers of widths between 33 and 63 bits: LLVM's, where fewer than 64 will do, and a
+    program's own."""
+    return ty.kind == "int" and 32 < ty.bits < 64
 
 
 class _Lowering:
@@ -220,141 +202,146 @@ class _Lowering:
         self.moves = 0
         self.declared: dict[str, str] = {}
 
-    def fused_only(self, module: str) -> str:
-        """The module's text with only fused multiply-adds lowered."""
-        lines: list[str] = []
-        for line in module.split("\n"):
-            match = _LINE.match(line) if "@llvm.fma." in line else None
-            made = None if match is None else self.intrinsic(match)
-            lines += [line] if made is None else made
-        return "\n".join([*lines, *self.declared.values()])
+    def fused_only(self, module: Module) -> None:
+        """Lower fused multiply-adds alone."""
+        for body in module.bodies.values():
+            changes = {number: self.intrinsic(inst) for number, inst in body.calls("llvm.fma.")}
+            body.replace({number: made for number, made in changes.items() if made is not None})
+        for line in self.declared.values():
+            module.declare(line)
 
-    def text(self, module: str) -> str | None:
-        """The module's text after lowering; None if nothing was to be done."""
-        lines: list[str] = []
+    def module(self, module: Module) -> bool:
+        """Lower everything; whether anything was to be done."""
         changed = False
-        for line in module.split("\n"):
-            made = self.line(line) if line.startswith("  %") else self.moved(line) if "@llvm.mem" in line else None
-            changed |= made is not None
-            lines += [line] if made is None else _placed(made, line)
-        known = set(re.findall(r"^(?:define|declare) [^\n]*?@([\w.$]+)\(", module, re.MULTILINE))
-        lines += [text for name, text in self.declared.items() if name not in known]
-        return "\n".join(lines) if changed else None
+        for body in module.bodies.values():
+            changes: dict[int, list[str]] = {}
+            for number, operation in enumerate(body.operations):
+                if operation in _LOWERED and (operation != "call" or "@llvm." in body.lines[number]):
+                    inst = body.inst(number)
+                    assert inst is not None
+                    made = self.moved(inst, body.lines[number]) if not inst.name else self.one(inst, module)
+                    if made is not None:
+                        changes[number] = [one if "!dbg" in one else one + _place(inst) for one in made]
+            body.replace(changes)
+            changed |= bool(changes)
+        for line in self.declared.values():
+            module.declare(line)
+        return changed
 
-    def line(self, line: str) -> list[str] | None:
-        match = _LINE.match(line)
-        if match is None:
-            return self.of_odd_operands(line)
-        if odd := _ODD_RESULT.match(line):
-            made = f"%hw.odd.{self.round}.{odd['name'][1:]}"
+    def one(self, inst: Inst, module: Module) -> list[str] | None:
+        """What takes an instruction's place; None if it stays."""
+        op, ty, name = inst.op, inst.ty, inst.name
+        if op == "call":
+            return self.intrinsic(inst)
+        first = inst.args[0]
+        if _is_odd(first.ty) and (op in _QUOTIENTS or op in _FROM_INTEGER):
+            return self.of_odd_operands(inst, module)
+        if _is_odd(ty):
+            made = f"%hw.odd.{self.round}.{name[1:]}"
             return self.lowered(
-                f"  {made} = {odd['op']} {odd['value']} to i64", f"  {odd['name']} = trunc i64 {made} to {odd['kind']}"
+                module,
+                f"  {made} = {op} {first.ty} {first.text} to i64",
+                f"  {name} = trunc i64 {made} to {ty}",
             )
-        op = match["op"]
-        if op in _QUOTIENTS and match["type"] == "i64":
-            return self.binary(match, f"__hw_wide_{op}")
+        source, result = first.ty.scalar.text, ty.scalar.text
+        if op in _QUOTIENTS and result == "i64":
+            return self.calls(inst, f"__hw_wide_{op}")
         if op in (*_TO_INTEGER, *_FROM_INTEGER):
-            value, _, target = match["rest"].split(", !")[0].rpartition(" to ")
-            element = target.strip("<>").split(" x ")[-1]
-            kinds = {match["type"], element}
-            if kinds == {"half", "i64"}:
-                return self.by_way_of_float(match)
-            if "i64" in kinds:
-                suffix = element if op in _FROM_INTEGER else match["type"]
-                return self.calls(match, f"__hw_wide_{op}_{suffix}", [(match["type"], value)], element)
-        if op == "fdiv" and match["type"] == "float" and self.abilities.exact:
-            return self.binary(match, "__hw_float_div")
-        if op == "frem" and match["type"] in ("float", "double"):
-            return self.binary(match, "_Z4fmodff" if match["type"] == "float" else "_Z4fmoddd")
-        return self.intrinsic(match) if op == "call" else None
+            if {source, result} == {"half", "i64"}:
+                return self.by_way_of_float(inst, module)
+            if "i64" in (source, result):
+                return self.calls(inst, f"__hw_wide_{op}_{result if op in _FROM_INTEGER else source}")
+        if op == "fdiv" and result == "float" and self.abilities.exact:
+            return self.calls(inst, "__hw_float_div")
+        if op == "frem" and result in ("float", "double"):
+            return self.calls(inst, "_Z4fmodff" if result == "float" else "_Z4fmoddd")
+        return None
 
-    def lowered(self, *lines: str) -> list[str]:
+    def lowered(self, module: Module, *lines: str) -> list[str]:
         """Lines with those lowered that need it."""
-        return [made for line in lines for made in self.line(line) or [line]]
+        found: list[str] = []
+        for line in lines:
+            inst = module.instruction(line)
+            assert inst is not None
+            found += (self.one(inst, module) if inst.op in _LOWERED else None) or [line]
+        return found
 
-    def of_odd_operands(self, line: str) -> list[str] | None:
+    def of_odd_operands(self, inst: Inst, module: Module) -> list[str]:
         """Quotients and conversions of integers between 33 and 63 bits, by way of 64."""
-        odd = _ODD_OPERANDS.match(line)
-        if odd is None:
-            return None
-        op, kind, name = odd["op"], odd["kind"], odd["name"]
+        op, kind, name = inst.op, inst.args[0].ty, inst.name
         stem = f"%hw.odd.{self.round}.{name[1:]}"
         extend = "sext" if op.startswith("s") else "zext"
-        if op.endswith("tofp"):
-            value, _, target = odd["rest"].partition(" to ")
-            return self.lowered(f"  {stem} = {extend} {kind} {value} to i64", f"  {name} = {op} i64 {stem} to {target}")
-        left, right = split(odd["rest"])
+        if op in _FROM_INTEGER:
+            value = inst.args[0].text
+            return self.lowered(
+                module,
+                f"  {stem} = {extend} {kind} {value} to i64",
+                f"  {name} = {op} i64 {stem} to {inst.ty}",
+            )
+        left, right = inst.args
         return self.lowered(
-            f"  {stem}.a = {extend} {kind} {left} to i64",
-            f"  {stem}.b = {extend} {kind} {right} to i64",
+            module,
+            f"  {stem}.a = {extend} {kind} {left.text} to i64",
+            f"  {stem}.b = {extend} {kind} {right.text} to i64",
             f"  {stem} = {op} i64 {stem}.a, {stem}.b",
             f"  {name} = trunc i64 {stem} to {kind}",
         )
 
-    def moved(self, line: str) -> list[str] | None:
+    def moved(self, inst: Inst, line: str) -> list[str] | None:
         """memcpy, memmove and memset of a constant number of bytes as loads and stores, the loads first."""
-        match = _MOVE.match(line)
-        if match is None:
+        if not inst.detail.startswith(_MOVES):
             return None
-        target, source, count, *_ = split(match["arguments"])
-        to = _POINTER.match(target)
-        size = count.split()[-1]
-        if to is None or not size.isdigit() or int(size) > _MOST_BYTES:
+        to, origin, count = inst.args[:3]
+        alignments = [alignment(text) for text in arguments_of(line)[:2]]
+        if not count.text.isdigit() or int(count.text) > _MOST_BYTES:
             return None
         self.moves += 1
-        unit = min(4, _alignment(to))
-        value = ""
-        if match["what"] == "set":
-            byte = source.split()[-1]
-            if not byte.lstrip("-").isdigit():
-                return None
-            value = byte
-        else:
-            origin = _POINTER.match(source)
-            if origin is None:
-                return None
-            unit = min(unit, _alignment(origin))
+        unit = min(4, alignments[0])
+        fills = inst.detail.startswith("llvm.memset")
+        if fills and not origin.text.lstrip("-").isdigit():
+            return None
+        if not fills:
+            unit = min(unit, alignments[1])
+        size, at = int(count.text), 0
         loads: list[str] = []
         stores: list[str] = []
-        at = 0
-        while at < int(size):
+        while at < size:
             step = unit
-            while step > int(size) - at or at % step:
+            while step > size - at or at % step:
                 step //= 2
             name = f"%hw.move.{self.round}.{self.moves}.{at}"
             kind = f"i{8 * step}"
-            if match["what"] == "set":
-                moved = str(int.from_bytes(bytes([int(value) & 255]) * step, "little"))
+            if fills:
+                moved = str(int.from_bytes(bytes([int(origin.text) & 255]) * step, "little"))
             else:
-                assert origin is not None
-                loads.append(f"  {name}.from = getelementptr i8, {origin['type']} {origin['name']}, i32 {at}")
-                loads.append(f"  {name} = load {kind}, {origin['type']} {name}.from, align {step}")
+                loads.append(f"  {name}.from = getelementptr i8, {origin.ty} {origin.text}, i32 {at}")
+                loads.append(f"  {name} = load {kind}, {origin.ty} {name}.from, align {step}")
                 moved = name
-            stores.append(f"  {name}.to = getelementptr i8, {to['type']} {to['name']}, i32 {at}")
-            stores.append(f"  store {kind} {moved}, {to['type']} {name}.to, align {step}")
+            stores.append(f"  {name}.to = getelementptr i8, {to.ty} {to.text}, i32 {at}")
+            stores.append(f"  store {kind} {moved}, {to.ty} {name}.to, align {step}")
             at += step
         return loads + stores
 
-    def intrinsic(self, match: re.Match[str]) -> list[str] | None:
-        found = re.match(r"@llvm\.(\w+)(?:\.\w+)*\((.*)\)", match["rest"])
-        if found is None:
+    def intrinsic(self, inst: Inst) -> list[str] | None:
+        """What takes the place of a call of LLVM's intrinsics; None if it stays."""
+        if not inst.detail.startswith("llvm."):
             return None
-        name, kind = _SAME.get(found[1], found[1]), match["type"]
-        sources = [_typed(text) for text in split(found[2])]
+        base, kind = inst.detail.split(".")[1], inst.ty.scalar.text
+        name = _SAME.get(base, base)
         if kind == "double" and name in _OF_DOUBLE:
-            return self.calls(match, f"__hw_wide_{name}", sources, kind)
+            return self.calls(inst, f"__hw_wide_{name}")
         if kind == "i64" and name in _TO_INTEGER:
-            return self.calls(match, f"__hw_wide_{name}_sat_{sources[0][0]}", sources, kind)
+            return self.calls(inst, f"__hw_wide_{name}_sat_{inst.args[0].ty.scalar}")
         if name == "fma" and (function := self.fused(kind)):
-            return self.calls(match, function if self.exact else f"{function}_near", sources, kind)
+            return self.calls(inst, function if self.exact else f"{function}_near")
         if kind == "half" and name == "round":
-            return self.calls(match, "__hw_half_round", sources, kind)
+            return self.calls(inst, "__hw_half_round")
         if kind == "float" and (name == "round" or (name == "sqrt" and self.abilities.exact)):
-            return self.calls(match, f"__hw_float_{name}", sources, kind)
+            return self.calls(inst, f"__hw_float_{name}")
         if name == "ldexp" and kind in ("float", "double"):
-            return self.calls(match, f"__hw_{'float' if kind == 'float' else 'wide'}_ldexp", sources, kind)
+            return self.calls(inst, f"__hw_{'float' if kind == 'float' else 'wide'}_ldexp")
         if kind == "i32" and name in _BITS and not self.abilities.bit_counts:
-            return self.calls(match, f"__hw_{_BITS[name]}", sources[:_ONE_SOURCE], kind)
+            return self.calls(inst, f"__hw_{_BITS[name]}", inst.args[:_ONE_SOURCE])
         return None
 
     def fused(self, kind: str) -> str:
@@ -365,35 +352,31 @@ class _Lowering:
             return ""
         return "__hw_double_fma" if self.abilities.doubles else "__hw_float_fma"
 
-    def by_way_of_float(self, match: re.Match[str]) -> list[str]:
+    def by_way_of_float(self, inst: Inst, module: Module) -> list[str]:
         """A conversion between half and i64 in two steps, each exact where the result is in the range. The one of i64
         is lowered at once: LLVM would make one conversion of both again."""
-        value, _, target = match["rest"].split(", !")[0].rpartition(" to ")
-        width = f"<{match['width']} x " if match["width"] else ""
-        end = ">" if width else ""
-        name, op, source = match["name"], match["op"], f"{width}{match['type']}{end}"
+        value, name, op = inst.args[0], inst.name, inst.op
         between = f"%hw.half.{self.round}.{name[1:]}"
+        floats = f"<{value.ty.count} x float>" if value.ty.kind == "vec" else "float"
         if op in _TO_INTEGER:
-            lines = [
-                f"  {between} = fpext {source} {value} to {width}float{end}",
-                f"  {name} = {op} {width}float{end} {between} to {target}",
-            ]
-            return self.lowered(*lines)
-        lines = [
-            f"  {between} = {op} {source} {value} to {width}float{end}",
-            f"  {name} = fptrunc {width}float{end} {between} to {target}",
-        ]
-        return self.lowered(*lines)
+            lines = (
+                f"  {between} = fpext {value.ty} {value.text} to {floats}",
+                f"  {name} = {op} {floats} {between} to {inst.ty}",
+            )
+        else:
+            lines = (
+                f"  {between} = {op} {value.ty} {value.text} to {floats}",
+                f"  {name} = fptrunc {floats} {between} to {inst.ty}",
+            )
+        return self.lowered(module, *lines)
 
-    def binary(self, match: re.Match[str], function: str) -> list[str]:
-        first, second = split(match["rest"])[:2]
-        return self.calls(match, function, [(match["type"], first), (match["type"], second)], match["type"])
-
-    def calls(self, match: re.Match[str], function: str, sources: list[tuple[str, str]], result: str) -> list[str]:
-        """One call for a scalar, one for each component of a vector."""
+    def calls(self, inst: Inst, function: str, values: list[Value] | None = None) -> list[str]:
+        """One call for a scalar, one for each component of a vector; of all operands, or of these ``values``."""
+        result = inst.ty.scalar
+        sources = [(value.ty.scalar.text, value.text) for value in (inst.args if values is None else values)]
         types = [kind for kind, _ in sources]
         self.declared[function] = f"declare {result} @{function}({', '.join(types)})"
-        name, width = match["name"], int(match["width"] or 0)
+        name, width = inst.name, inst.ty.count if inst.ty.kind == "vec" else 0
         if not width:
             return [f"  {name} = call {result} @{function}({', '.join(f'{t} {v}' for t, v in sources)})"]
         lines: list[str] = []
@@ -412,22 +395,6 @@ class _Lowering:
         return lines
 
 
-_MOVE = re.compile(r"^  (?:tail )?call void @llvm\.mem(?P<what>cpy|move|set)\.[\w.]+\((?P<arguments>.*)\)")
-_POINTER = re.compile(
-    r"(?P<type>ptr(?: addrspace\(\d+\))?) (?P<attributes>.*?)"
-    r"(?P<name>[%@]\S+|null|undef|poison|(?:getelementptr|addrspacecast|inttoptr)\b.*)$"
-)
-_ALIGNED = re.compile(r"\balign (\d+)")
-_MOST_BYTES = 4096
-
-
-def _alignment(pointer: re.Match[str]) -> int:
-    """What a pointer's attributes say of it, in bytes."""
-    said = _ALIGNED.search(pointer["attributes"])
-    return int(said[1]) if said is not None else 1
-
-
-def _typed(text: str) -> tuple[str, str]:
-    """``<4 x float> noundef %x`` as ("float", "%x"); ("", text) of what is no number."""
-    match = re.match(r"(?:<\d+ x (\w+)>|(\w+)) (?:(?:noundef|nofpclass\(\w+\)|range\([^)]*\)) )*(.*)", text)
-    return (match[1] or match[2], match[3]) if match is not None else ("", text)
+def _place(inst: Inst) -> str:
+    """An instruction's place in the source, for those that take its place."""
+    return f", !dbg {inst.site}" if inst.site else ""

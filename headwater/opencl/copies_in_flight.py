@@ -1,4 +1,4 @@
-"""Input: IR of kernels with calls of async_work_group_copy. Output: the same IR with code that reports copies which are
+"""Input: a module with calls of async_work_group_copy. Output: the same module with code that reports copies which are
 used before a wait, or never waited for.
 
 Each work-item has a table of its copies in flight: the value of its event, where it was begun, and the ranges that it
@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from string import Template
 
 from headwater.errors import InternalError
-from headwater.llvm.ir import Inst, Module, Value
-from headwater.llvm.passes.definedness import DECLARATION, IF, file_number
-from headwater.llvm.text import TELL, address_bits
+from headwater.llvm.ir import Body, Inst, Module, Value, label_of
+from headwater.llvm.metadata import fields
+from headwater.llvm.passes.definedness import DECLARATION, IF, file_number, source_files
+from headwater.llvm.text import TELL, first_symbol
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle
 
 NEVER_WAITED, READ, WRITTEN, SOURCE_WRITTEN, NO_EVENT = range(5, 10)
@@ -24,31 +25,32 @@ NEVER_WAITED, READ, WRITTEN, SOURCE_WRITTEN, NO_EVENT = range(5, 10)
 MOST = 32
 """Copies that a work-item may have in flight; further ones are not followed. A table takes 2 KB of private memory."""
 
-_FUNCTION = re.compile(r"^(define [^\n]*?@(?:\"[^\"]*\"|[\w.$]+)\([^\n]*\{\n)(.*?)^\}", re.MULTILINE | re.DOTALL)
-_DEBUG = re.compile(r", !dbg (!\d+)")
-_LABEL = re.compile(r'(?:"[^"]*"|[-\w.$]+):')
 _MEMORY = re.compile(r"llvm\.(memcpy|memmove|memset)\.")
 _VECTOR = re.compile(r"v(load|store)(a?)(?:_half)?(2|3|4|8|16)?(?:_rt[ezpn])?")
-_ROOT = re.compile(r'@(?:"[^"]*"|[-\w.$]+)')
 _GLOBAL, _LOCAL = 1, 3
 """Address spaces."""
 
 
-def with_copies_followed(text: str) -> str:
-    """The module's text; the text itself if it copies nothing so. Functions have to be inlined already."""
-    if "async_work_group_" not in text:
-        return text
-    module = Module(text)
+def with_copies_followed(module: Module) -> None:
+    """Follow the async copies of a module, if it makes any. Functions have to be inlined already."""
+    if not any("async_work_group_" in name for name in module.declares):
+        return
     # AMD's chips have private memory in an address space of its own.
-    chip = re.search(r'^target datalayout = "[^"]*-A5', text, re.MULTILINE) is not None
-    bits = address_bits(text)
+    chip = "-A5" in module.data_layout
+    bits = module.address_bits
     target = _Target(f"i{bits}", bits, "ptr addrspace(5)" if chip else "ptr", chip, 0 if chip else 4)
     functions: dict[str, str] = {}
-    changed = _FUNCTION.sub(lambda m: f"{m[1]}{_Body(module, target, m[2], functions).text()}}}", text)
-    if changed == text:
-        return text
-    told = [] if f"@{TELL}_if(i1 %bad" in text else [DECLARATION, IF]
-    return "\n".join([changed, *told, *functions.values(), ""])
+    changed = False
+    for body in module.bodies.values():
+        lines = _Body(module, target, body, functions).written()
+        if lines is not None:
+            body.replace({number: () if number else lines for number in range(len(body.lines))})
+            changed = True
+    if changed:
+        if f"{TELL}_if" not in module.bodies:
+            module.add(f"{DECLARATION}\n{IF}")
+        for text in functions.values():
+            module.add(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class _Body:
 
     module: Module
     target: _Target
-    body: str
+    body: Body
     functions: dict[str, str]
     """The functions that this code needs, by their names."""
     out: list[str] = field(default_factory=list)
@@ -97,12 +99,14 @@ class _Body:
     generic: bool = False
     """Whether there are accesses by pointers that may be to any memory: addresses are theirs then."""
 
-    def text(self) -> str:
-        self.files = [name for name, value in self.module.metadata.items() if value.startswith("!DIFile(")]
-        lines = [(line, self._read(line)) for line in self.body.splitlines()]
+    def written(self) -> list[str] | None:
+        """The body's lines with the code that follows its copies; None if it has none."""
+        self.files = source_files(self.module)
+        body = self.body
+        lines = [(number, self._read(number)) for number in range(len(body.lines))]
         copies = [inst for _, inst in lines if inst is not None and _copy(inst)]
         if not copies:
-            return self.body
+            return None
         for _, inst in lines:
             if inst is not None and inst.name:
                 self.insts[inst.name] = inst
@@ -118,30 +122,31 @@ class _Body:
             if inst is not None
             for access in self._accesses(inst)
         )
-        if lines and _LABEL.match(lines[0][0]):
-            self.out.append(lines.pop(0)[0])
+        if lines and label_of(body.lines[0]):
+            self.out.append(body.lines[0])
+            del lines[0]
         self._begin()
-        for line, inst in lines:
-            if line.startswith("  ret "):
+        for number, inst in lines:
+            if body.operations[number] == "ret":
                 self._call("end", "void", [])
             if inst is None:
-                self.out.append(line)
+                self.out.append(body.lines[number])
                 continue
             for access in self._accesses(inst):
                 if self._may_be_copied(access.pointer):
-                    self._check(line, access)
+                    self._check(inst, access)
             if _copy(inst):
-                self._copy(line, inst)
+                self._copy(body.lines[number], inst)
             else:
                 if inst.op == "call" and _name(inst)[0] == "wait_group_events":
-                    self._wait(line, inst)
-                self.out.append(line)
-        return "".join(f"{line}\n" for line in self.out)
+                    self._wait(inst)
+                self.out.append(body.lines[number])
+        return self.out
 
-    def _read(self, line: str) -> Inst | None:
+    def _read(self, number: int) -> Inst | None:
         try:
-            return self.module.instruction(line) if line.startswith("  ") else None
-        except (InternalError, IndexError):  # what `headwater.llvm.ir` does not know: a switch, its lines
+            return self.body.inst(number) if self.body.operations[number] else None
+        except (InternalError, IndexError):  # what `headwater.llvm.ir` does not know: a switch
             return None
 
     # -- what is accessed
@@ -200,8 +205,7 @@ class _Body:
         """The variable in local or private memory that a pointer is to; "" if it is to something else or unknown."""
         while True:
             if not pointer.is_local:
-                found = _ROOT.search(pointer.text)
-                return found[0] if found else ""
+                return first_symbol(pointer.text)
             inst = self.insts.get(pointer.text)
             if inst is None or inst.op not in ("getelementptr", "bitcast", "addrspacecast"):
                 return pointer.text if inst is not None and inst.op == "alloca" else ""
@@ -256,10 +260,10 @@ class _Body:
             start = self._let(f"add {self.target.address} {start}, {self._number(access.offset)}")
         return start, self._let(f"add {self.target.address} {start}, {self._number(access.nbytes)}")
 
-    def _check(self, line: str, access: _Access) -> None:
+    def _check(self, inst: Inst, access: _Access) -> None:
         address = self.target.address
         start, end = self._range(access)
-        where = self._where(line)
+        where = self._where(inst)
         values = [*(f"{address} {value}" for value in (where[0], start, end)), f"i1 {str(access.writes).lower()}"]
         found = self._call("find", address, values)
         flag = self._let(f"icmp ne {address} {found}, 0")
@@ -271,8 +275,8 @@ class _Body:
             source = self._let(f"icmp ult {address} {found}, {_TARGET}")
             what = self._let(f"select i1 {source}, i32 {SOURCE_WRITTEN}, i32 {WRITTEN}")
         numbers = ", ".join(f"i32 {n}" for n in (what, *where, copied))
-        debug = _DEBUG.search(line)
-        self.out.append(f"  call void @{TELL}_if(i1 {flag}, {numbers}){debug[0] if debug else ''}")
+        debug = f", !dbg {inst.site}" if inst.site else ""
+        self.out.append(f"  call void @{TELL}_if(i1 {flag}, {numbers}){debug}")
 
     def _copy(self, line: str, inst: Inst) -> None:
         address, event = self.target.address, inst.args[-1]
@@ -280,7 +284,7 @@ class _Body:
             self._range(_Access(start, nbytes, False)) if nbytes else ("0", "0")
             for start, nbytes in zip(inst.args[:2], self._copied_bytes(inst), strict=True)
         ]
-        values = [*self._where(line), *(end for both in ranges for end in both), self._event(event)]
+        values = [*self._where(inst), *(end for both in ranges for end in both), self._event(event)]
         self.numbers += 1
         self.out.append(line.replace(f"  {inst.name} = ", f"  %hw.copied.{self.numbers} = ", 1))
         token = self._call("start", address, [f"{address} {value}" for value in values])
@@ -292,9 +296,9 @@ class _Body:
             return self._let(f"ptrtoint {value.ty} {value.text} to {self.target.address}")
         return value.text
 
-    def _wait(self, line: str, inst: Inst) -> None:
+    def _wait(self, inst: Inst) -> None:
         number, events = inst.args[:2]
-        values = [*(f"{self.target.address} {n}" for n in self._where(line)), f"i32 {number.text}"]
+        values = [*(f"{self.target.address} {n}" for n in self._where(inst)), f"i32 {number.text}"]
         self._call("wait", "void", [*values, f"{events.ty} {events.text}"], self.event, str(events.ty))
 
     def _call(self, name: str, result: str, values: list[str], kind: str = "", events: str = "") -> str:
@@ -320,15 +324,13 @@ class _Body:
             return ""
         return self._let(text)
 
-    def _where(self, line: str) -> list[str]:
+    def _where(self, inst: Inst) -> list[str]:
         """A place in the source, as `TELL` takes it."""
-        debug = _DEBUG.search(line)
-        if debug is None:
+        if not inst.site:
             return ["0"] * 3
-        node = self.module.metadata.get(debug[1], "")
-        numbers = [re.search(rf"{what}: (\d+)", node) for what in ("line", "column")]
-        at = [int(number[1]) if number else 0 for number in numbers]
-        return [str(n) for n in (file_number(self.module, self.files, debug[1]), *at)]
+        known = fields(self.module.metadata.get(inst.site, ""))
+        at = [known.get(what, "0") for what in ("line", "column")]
+        return [str(file_number(self.module, self.files, inst.site)), *at]
 
 
 def _copy(inst: Inst) -> bool:

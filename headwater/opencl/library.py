@@ -6,16 +6,18 @@ import functools
 import json
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from headwater.base import cache
 from headwater.errors import InternalError
+from headwater.llvm.ir import Module
+from headwater.llvm.text import attributes_in, result_type_of_call, self_contained, symbols_in
 from headwater.native.toolchain import zig_path
 from headwater.opencl import clang
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle
-from headwater.opencl.platforms import SPIR, Platform, is_primitive as is_primitive, references, with_intrinsics
+from headwater.opencl.platforms import SPIR, Platform, is_primitive as is_primitive, with_intrinsics
 
 UNITS = Path(__file__).with_name("library")
 
@@ -43,7 +45,7 @@ class _Unit:
 
 def called(ir: str) -> dict[str, str]:
     """What a program's IR text calls and does not define, for `definitions`."""
-    return {m[1]: m[0] for m in _DECLARE.finditer(ir) if not m[1].startswith("llvm.")}
+    return {name: line for name, line in Module(ir).declares.items() if not name.startswith("llvm.")}
 
 
 def definitions(undefined: Mapping[str, str], platform: Platform = SPIR) -> list[str]:
@@ -73,12 +75,12 @@ def definitions(undefined: Mapping[str, str], platform: Platform = SPIR) -> list
         pieces.update(found)
         wanted = {}
         for text in found.values():
-            for symbol in references(text) - pieces.keys():
+            for symbol in set(symbols_in(text)) - pieces.keys():
                 if not symbol.startswith("llvm.") and not is_primitive(symbol, platform):
                     wanted[symbol] = declared.get(symbol) or _called(symbol, text)
     if not pieces:
         return []
-    used = {symbol for text in pieces.values() for symbol in references(text)} - pieces.keys()
+    used = {symbol for text in pieces.values() for symbol in symbols_in(text)} - pieces.keys()
     lines = [heading or platform.heading]
     lines += [pieces[name] for name in sorted(pieces)]
     for symbol in sorted(used):
@@ -98,14 +100,14 @@ def _closure(name: str, unit: _Unit) -> dict[str, str]:
         text = unit.definitions.get(symbol) or unit.globals.get(symbol)
         if text is not None and symbol not in found:
             found[symbol] = text
-            waiting.extend(references(text))
+            waiting.extend(symbols_in(text))
     return found
 
 
 def _called(symbol: str, text: str) -> str:
     """A ``declare`` line for ``symbol``, made from a call of it: rules need to know what the caller expects."""
-    match = re.search(rf"call (?:spir_func )?([^@\n]+) @{re.escape(symbol)}\(", text)
-    return f"declare {match[1]} @{symbol}" if match else ""
+    result = result_type_of_call(text, symbol)
+    return f"declare {result} @{symbol}" if result else ""
 
 
 # ---------------------------------------------------------------------------------------------- units
@@ -207,42 +209,44 @@ def compile_unit(name: str, platform: Platform = SPIR) -> _Unit:
         raise InternalError(
             f"the device library's unit {name!r} does not compile:\n{done.stderr.decode(errors='replace')}"
         )
-    text = done.stdout.decode()
-    return split(_with_intrinsics(text, platform))
+    module = Module(done.stdout.decode())
+    if platform.intrinsics:
+        with_intrinsics(module, exponentials=platform.exponentials)
+    return split(module)
 
 
 def _with_intrinsics(text: str, platform: Platform) -> str:
-    return with_intrinsics(text, exponentials=platform.exponentials) if platform.intrinsics else text
+    """A piece that calls intrinsics where the platform has them."""
+    if not platform.intrinsics or "@_Z" not in text:
+        return text
+    module = Module(text)
+    with_intrinsics(module, exponentials=platform.exponentials)
+    return str(module).strip()
 
 
-_FUNCTION = re.compile(r"^define [^\n]*?@([\w.$]+)\([^\n]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)
-_GLOBAL = re.compile(r"^@([\w.$]+) = [^\n]*", re.MULTILINE)
-_DECLARE = re.compile(r"^declare [^\n]*?@([\w.$]+)\([^\n]*", re.MULTILINE)
-# Work-items of a group or a sub-group do it together.
-_CONVERGES = re.compile(
-    r"@(__hw_barrier|__hw_vliw_barrier|llvm\.amdgcn\.(ds\.swizzle|readlane|ballot|wave\.barrier))\b"
+_CONVERGES = (
+    *("@__hw_barrier(", "@__hw_vliw_barrier(", "@llvm.amdgcn.ds.swizzle", "@llvm.amdgcn.readlane"),
+    *("@llvm.amdgcn.ballot", "@llvm.amdgcn.wave.barrier"),
 )
-_KEPT_ATTRIBUTES = re.compile(r"alwaysinline|convergent|mustprogress|no\w+|willreturn|memory\([^)]*\)")
+"""Work-items of a group or a sub-group do it together."""
+_KEPT_ATTRIBUTES = ("alwaysinline", "convergent", "mustprogress", "no", "willreturn", "memory(")
 
 
-def split(ir: str) -> _Unit:
-    """Cut a module's text into self-contained pieces: attribute groups are written out, metadata is dropped."""
-    heading = "\n".join(re.findall(r"^target [^\n]*", ir, re.MULTILINE))
+def split(module: Module) -> _Unit:
+    """Cut a module into self-contained pieces: attribute groups are written out, metadata is dropped."""
+    heading = "\n".join(line for line in module.heading if line.startswith("target "))
     groups = {
-        number: " ".join(_KEPT_ATTRIBUTES.findall(re.sub(r'"[^"]*"(="[^"]*")?', "", words)))
-        for number, words in re.findall(r"^attributes #(\d+) = \{(.*)\}$", ir, re.MULTILINE)
+        name: " ".join(word for word in attributes_in(group) if word.startswith(_KEPT_ATTRIBUTES))
+        for name, group in module.attribute_groups.items()
     }
 
-    def clean(text: str, *, converges: bool) -> str:
-        text = re.sub(r"(, )?!(?!\")[\w.]+ !\d+", "", text)
-        text = re.sub(r"#(\d+)", lambda match: groups[match[1]], text)
-        text = re.sub(r"\s*; preds = [^\n]*", "", text)
+    def clean(lines: Sequence[str], *, converges: bool | None = None) -> str:
+        text = "\n".join(self_contained(line, groups) for line in lines)
         text = text.replace("dso_local ", "").replace(" local_unnamed_addr", "")
-        if not converges:
-            text = re.sub(r"\bconvergent ", "", text)
-        return text
+        if converges is None:
+            converges = any(name in text for name in _CONVERGES)
+        return text if converges else text.replace("convergent ", "")
 
-    functions = {m[1]: clean(m[0], converges=_CONVERGES.search(m[0]) is not None) for m in _FUNCTION.finditer(ir)}
-    variables = {m[1]: clean(m[0], converges=True) for m in _GLOBAL.finditer(ir)}
-    declares = {m[1]: clean(m[0], converges=_CONVERGES.search(m[0]) is not None) for m in _DECLARE.finditer(ir)}
-    return _Unit(heading, functions, variables, declares)
+    functions = {name: clean((body.head, *body.lines, "}")) for name, body in module.bodies.items()}
+    variables = {name[1:]: clean((line,), converges=True) for name, line in module.globals.items()}
+    return _Unit(heading, functions, variables, {name: clean((line,)) for name, line in module.declares.items()})

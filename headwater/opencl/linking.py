@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable
 import llvmlite.binding as llvm
 
 from headwater.errors import SourceError, Span
+from headwater.llvm.ir import Module
 from headwater.llvm.modules import parse
-from headwater.opencl.platforms import Platform, is_primitive, references
+from headwater.llvm.text import symbols_in
+from headwater.opencl.platforms import Platform, is_primitive
 from headwater.opencl.symbols import name_of
 
 _SPACE_OF_POINTERS = {f"__to_{space}": f"to_{space}" for space in ("global", "local", "private")} | {
@@ -69,13 +71,10 @@ def refuse_recursion(left: Iterable[str], filename: str) -> None:
         )
 
 
-_DEFINITION = re.compile(r"^define [^\n]*?@([\w.$]+)\(.*?^\}", re.MULTILINE | re.DOTALL)
-
-
-def recursive(text: str, kernels: Iterable[str]) -> list[str]:
-    """The functions of a module's text that ``kernels`` come to call and that call themselves, by way of others too."""
-    bodies = {match[1]: match[0] for match in _DEFINITION.finditer(text)}
-    calls = {name: references(body.partition("\n")[2]) & bodies.keys() for name, body in bodies.items()}
+def recursive(module: Module, kernels: Iterable[str]) -> list[str]:
+    """The functions of a module that ``kernels`` come to call and that call themselves, by way of others too."""
+    bodies = module.bodies
+    calls = {name: bodies.keys() & symbols_in("\n".join(body.lines)) for name, body in bodies.items()}
 
     def reached(starts: Iterable[str]) -> set[str]:
         found: set[str] = set()

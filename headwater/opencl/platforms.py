@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from headwater.llvm.text import TELL
+from headwater.llvm.ir import Module
+from headwater.llvm.text import TELL, callee_of
 
 
 @dataclass(frozen=True)
@@ -123,23 +124,35 @@ _OPERATIONS = {
     "copysign": "copysign", "fma": "fma", "mad": "fmuladd", "fmax": "maxnum", "fmin": "minnum", "sqrt": "sqrt",
 }  # fmt: skip
 _OF_FLOAT = {name: name for name in ("exp", "exp2", "exp10", "log", "log2", "log10")}
-_CALL = re.compile(r"(?P<head>\bcall [^@\n]*)@_Z(?P<length>\d+)(?P<rest>\w+)")
-_DECLARE = re.compile(r"^declare [^@\n]*@_Z(?P<length>\d+)(?P<rest>\w+)\(.*\n", re.MULTILINE)
+_MANGLED = re.compile(r"_Z(?P<length>\d+)(?P<rest>\w+)")
 
 
-def with_intrinsics(text: str, *, exponentials: bool = True) -> str:
-    """IR with calls of LLVM's intrinsics in place of calls of the built-ins that mean the same."""
+def with_intrinsics(module: Module, *, exponentials: bool = True) -> None:
+    """Call LLVM's intrinsics in place of the built-ins that mean the same."""
+    known: dict[str, str | None] = {}
+    for body in module.bodies.values():
+        changes: dict[int, list[str]] = {}
+        for number, line in enumerate(body.lines):
+            if "@_Z" in line and " call " in line:
+                callee = callee_of(line)
+                if callee not in known:
+                    known[callee] = intrinsic(callee, exponentials=exponentials)
+                if name := known[callee]:
+                    changes[number] = [line.replace(f"@{callee}(", f"@{name}(", 1)]
+        body.replace(changes)
+    for callee in list(module.declares):
+        if callee.startswith("_Z") and intrinsic(callee, exponentials=exponentials):
+            del module.declares[callee]
 
-    def intrinsic(match: re.Match[str]) -> str | None:
-        return _intrinsic(match, exponentials=exponentials)
 
-    text = _DECLARE.sub(lambda m: m[0] if intrinsic(m) is None else "", text)
-    return _CALL.sub(lambda m: m[0] if (name := intrinsic(m)) is None else f"{m['head']}@{name}", text)
-
-
-def _intrinsic(match: re.Match[str], *, exponentials: bool) -> str | None:
-    length = int(match["length"])
-    name, types = match["rest"][:length], match["rest"][length:]
+def intrinsic(symbol: str, *, exponentials: bool = True) -> str | None:
+    """The name of LLVM's intrinsic that a built-in means, by its mangled name; None if there is none.
+    ``exponentials``: those of float, and logarithms, are some, too."""
+    mangled = _MANGLED.fullmatch(symbol)
+    if mangled is None:
+        return None
+    length = int(mangled["length"])
+    name, types = mangled["rest"][:length], mangled["rest"][length:]
     found = re.fullmatch(r"(Dv(\d+)_)?([fd])(\w*)", types)
     if found is None:
         return None
@@ -165,8 +178,3 @@ def is_primitive(symbol: str, platform: Platform = SPIR) -> bool:
     if platform.own_primitives:
         return symbol == "printf" or symbol.startswith(_OF_MACHINE)
     return symbol in _PRIMITIVES or _PRIMITIVE.fullmatch(symbol) is not None
-
-
-def references(text: str) -> set[str]:
-    """The global symbols that a piece of IR mentions, its own name among them."""
-    return set(re.findall(r"@([\w.$]+)", text))

@@ -1,5 +1,4 @@
-"""The front end's r600 IR with calls of printf passes in; it with stores of records in their place, and their formats,
-pass out.
+"""A module for r600 with calls of printf in; it with stores of records in their place, and their formats, out.
 
 Records and formats are those of `headwater.runtime.simulated.printf_memory`: LLVM writes them for GCN chips itself, but
 not for r600. A call whose format, or one of whose strings, is no literal stays as it is, to be refused at its line.
@@ -12,21 +11,10 @@ import struct
 from collections.abc import Iterator
 
 from headwater.llvm.builder import Block, Builder
-from headwater.llvm.text import split, string_bytes
+from headwater.llvm.ir import Body, Inst, Module
+from headwater.llvm.text import string_bytes
 from headwater.opencl.printf import Specifier, parse
 
-_CALL = re.compile(
-    r"^  (?P<name>%[\w.]+) = (?:tail )?call i32 \(ptr addrspace\(4\), \.\.\.\) @printf\((?P<arguments>.*)\)"
-    r"(?: #\d+)?(?P<debug>, !dbg !\d+)?$",
-    re.MULTILINE,
-)
-_TEXT = re.compile(r'^@([\w.$]+) = [^\n]*constant \[\d+ x i8\] (?:c"([^"]*)"|zeroinitializer)', re.MULTILINE)
-_FUNCTION = re.compile(r"^define .*?^\}", re.MULTILINE | re.DOTALL)
-_WIDENED = re.compile(r"^  (%[\w.]+) = fpext (float|half) (%[\w.]+) to double", re.MULTILINE)
-_ARGUMENT = re.compile(
-    r"(?P<type><[^>]*>|ptr(?: addrspace\(\d+\))?|\w+) "
-    r"(?:(?:noundef|signext|zeroext|nofpclass\(\w+\)|range\([^)]*\)) )*(?P<value>.*)"
-)
 _VECTOR = re.compile(r"<(\d+) x (\w+)>")
 _NARROW = {"i8": ("zext", "i32"), "i16": ("zext", "i32"), "half": ("fpext", "float")}
 """What is stored as words of its own, and how it becomes that."""
@@ -36,38 +24,51 @@ Argument = tuple[str, str]
 """Type and value."""
 
 
-def with_records(text: str) -> tuple[str, tuple[str, ...]]:
-    """The module's text, and the entries that ``amdhsa.printf`` would have for its records."""
-    texts = {name: string_bytes(body).split(b"\0", 1)[0] for name, body in _TEXT.findall(text)}
-    made = _Records(texts)
-    text = _FUNCTION.sub(lambda m: made.function(m[0]), text)
-    return ("\n".join([text, *made.writers, _RECORD]) if made.entries else text), tuple(made.entries)
+def with_records(module: Module) -> tuple[str, ...]:
+    """Store records; the entries that ``amdhsa.printf`` would have for them."""
+    if "printf" not in module.declares:
+        return ()
+    made = _Records(module)
+    for body in module.bodies.values():
+        made.function(body)
+    for text in made.writers:
+        module.add(text)
+    if made.entries:
+        module.declare(_RECORD)
+    return tuple(made.entries)
 
 
 class _Records:
-    def __init__(self, texts: dict[str, bytes]) -> None:
-        self.texts = texts
+    def __init__(self, module: Module) -> None:
+        self.module = module
         self.entries: list[str] = []
         self.writers: list[str] = []
 
-    def function(self, body: str) -> str:
-        if "@printf(" not in body:
-            return body
-        widened = {name: (kind, value) for name, kind, value in _WIDENED.findall(body)}
-        return _CALL.sub(lambda m: self.call(m, widened) or m[0], body)
+    def function(self, body: Body) -> None:
+        """Call writers of records in one function."""
+        calls = list(body.calls("printf("))
+        if not calls:
+            return
+        widened = {
+            inst.name: (inst.args[0].ty.text, inst.args[0].text)
+            for _, inst in body.having("fpext", within=" to double")
+            if inst.args[0].is_local and inst.args[0].ty.kind == "float"
+        }
+        made = {number: self.call(inst, widened) for number, inst in calls}
+        body.replace({number: [line] for number, line in made.items() if line is not None})
 
-    def call(self, match: re.Match[str], widened: dict[str, Argument]) -> str | None:
+    def call(self, inst: Inst, widened: dict[str, Argument]) -> str | None:
         """A call of the function that writes this call's record; None if the call is to stay."""
-        form, *arguments = (_argument(part) for part in split(match["arguments"]))
-        known = self.texts.get(form[1].removeprefix("@"))
-        if known is None:
+        form, *arguments = ((value.ty.text, value.text) for value in inst.args)
+        known = self.string(form[1])
+        if known is None or not inst.name:
             return None
         conversions = [p for p in parse(known.decode("utf-8", "replace")) if isinstance(p, Specifier)]
         stored: list[Argument] = []
         sizes: list[int] = []
         for conversion, argument in zip(conversions, arguments, strict=False):
             if conversion.conversion == "s":
-                string = self.texts.get(argument[1].removeprefix("@"))
+                string = self.string(argument[1])
                 if string is None:
                     return None
                 words = list(_words(string))
@@ -81,13 +82,18 @@ class _Records:
         self.entries.append(_entry(number, known, sizes))
         self.writers.append(_writer(number, stored, 4 + sum(sizes)))
         given = ", ".join(f"{kind} {value}" for kind, value in stored if value.startswith("%"))
-        return f"  {match['name']} = call i32 @__hw_printf.{number}({given}){match['debug'] or ''}"
+        place = f", !dbg {inst.site}" if inst.site else ""
+        return f"  {inst.name} = call i32 @__hw_printf.{number}({given}){place}"
 
-
-def _argument(text: str) -> Argument:
-    match = _ARGUMENT.fullmatch(text)
-    assert match is not None, text
-    return match["type"], match["value"]
+    def string(self, name: str) -> bytes | None:
+        """The bytes of a constant string, up to its zero; None if it is none."""
+        known = self.module.variable(name) if name in self.module.globals else None
+        if known is None or not known.is_constant or known.ty.elem is None or known.ty.elem.text != "i8":
+            return None
+        if known.initialiser.startswith("zeroinitializer"):
+            return b""
+        is_string = known.initialiser.startswith('c"')
+        return string_bytes(known.initialiser).split(b"\0", 1)[0] if is_string else None
 
 
 def _constant(argument: Argument) -> Argument:

@@ -1,5 +1,6 @@
 """Values that branches leave, annotated where LLVM would mix them up."""
 
+from headwater.llvm.ir import Module
 from headwater.llvm.passes.gcn_phis import with_values_kept
 
 BODY = """define amdgpu_kernel void @k(i1 %c, float %x, <4 x i16> %v, ptr addrspace(1) %o) {{
@@ -20,9 +21,8 @@ end:
 
 
 def annotated(ty, value, old, first="%t = fneg float %x"):
-    text = BODY.format(ty=ty, value=value, old=old, first=first)
-    changed = with_values_kept(text)
-    return None if changed is text else [line.strip() for line in changed.split("\n")]
+    module = Module(BODY.format(ty=ty, value=value, old=old, first=first))
+    return [line.strip() for line in str(module).split("\n")] if with_values_kept(module) else None
 
 
 def test_an_instruction_that_costs_nothing_is_annotated_in_its_branch():

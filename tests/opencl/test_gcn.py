@@ -12,6 +12,7 @@ from builtin_calls import GROUPS
 
 import headwater as hw
 from headwater.errors import InternalError, SourceError, UsageError
+from headwater.llvm.ir import Module
 from headwater.native import worker
 from headwater.opencl import clang, codegen_gcn, gcn, gcn_build, library, platforms
 from headwater.opencl.platforms import with_intrinsics
@@ -73,10 +74,9 @@ def test_our_kernels_compile_for_every_generation(index, tmp_path):
 def test_every_builtin_is_defined_at_every_width(group):
     source, options = GROUPS[group]
     target = (*platforms.gcn(5).clang, "-mcpu=gfx906")
-    ir = platforms.with_intrinsics(clang.compile_to_ir(source(), f"{group}.cl", options, target=target).ir)
-    lines = re.findall(r"^declare .*", ir, re.MULTILINE)
-    undefined = {re.search(r"@([\w.]+)", line)[1]: line for line in lines}
-    undefined = {name: line for name, line in undefined.items() if not name.startswith("llvm.")}
+    program = Module(clang.compile_to_ir(source(), f"{group}.cl", options, target=target).ir)
+    with_intrinsics(program)
+    undefined = {name: line for name, line in program.declares.items() if not name.startswith("llvm.")}
     (text,) = library.definitions(undefined, platforms.gcn(5))
     module = llvm.parse_assembly(text)
     module.verify()
@@ -89,23 +89,32 @@ def test_every_builtin_is_defined_at_every_width(group):
 
 
 def test_intrinsics_stand_for_builtins_that_mean_the_same():
+    def called(*lines):
+        module = Module("\n".join(["define void @k() {", *lines, "}"]))
+        with_intrinsics(module)
+        return module.bodies["k"].lines
+
     lines = [
         "  %2 = call float @_Z3expf(float %1) #8, !fpmath !3",
         "  %3 = tail call fast <4 x float> @_Z3fmaDv4_fS_S_(<4 x float> %a, <4 x float> %b, <4 x float> %c)",
         "  %4 = call double @_Z4fmaxdd(double %x, double %y)",
     ]
-    found = [re.search(r"@[\w.]+", with_intrinsics(line))[0] for line in lines]
+    found = [re.search(r"@[\w.]+", line)[0] for line in called(*lines)]
     assert found == ["@llvm.exp.f32", "@llvm.fma.v4f32", "@llvm.maxnum.f64"]
-    assert with_intrinsics("declare hidden float @_Z4sqrtf(float noundef) #1\ndefine") == "define"
+    names = ("_Z4sqrtf", "_Z3sinf")
+    module = Module("\n".join(f"declare hidden float @{name}(float noundef) #1" for name in names))
+    with_intrinsics(module)
+    assert list(module.declares) == ["_Z3sinf"]
+    module = Module("define hidden float @_Z4sqrtf(float %0) {\n  ret float %0\n}")
+    with_intrinsics(module)
+    assert list(module.bodies) == ["_Z4sqrtf"]
     kept = [
-        "define hidden float @_Z4sqrtf(float %0) {",
-        "declare float @_Z3sinf(float)\n",
         "  %2 = call double @_Z3expd(double %1)",
         "  %3 = call half @_Z4sqrtDh(half %1)",
         "  %5 = call <2 x float> @_Z4fmaxDv2_ff(<2 x float> %1, float %2)",
         "  %6 = call float @_Z4exp2i(i32 %1)",
     ]
-    assert [with_intrinsics(line) for line in kept] == kept
+    assert called(*kept) == kept
 
 
 def test_accuracy_follows_the_options():
@@ -377,7 +386,7 @@ def large_function(name, lines):
 def test_passes_of_quadratic_time_are_left_out_of_large_functions(text, large, monkeypatch):
     chosen = {}
     monkeypatch.setattr(llvm, "set_option", lambda _, option: chosen.update([option[1:].split("=")]))
-    codegen_gcn._limit_code_generation(text, caution=0)
+    codegen_gcn._limit_code_generation(Module(text), caution=0)
     assert chosen["amdgpu-scalar-ir-passes"] == str(int(not large))
     assert (int(chosen["combiner-tokenfactor-inline-limit"]) < 2048) == large
     assert chosen["disable-post-ra"] == "0"

@@ -8,7 +8,6 @@ null is 0.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -27,15 +26,15 @@ from headwater.il.from_llvm.constants import (
 )
 from headwater.il.from_llvm.types import words
 from headwater.llvm.ir import Inst, Module, Value
+from headwater.llvm.text import spaces_cast_from
 from headwater.llvm.types import Type
 
 ALL = 0xFFFFFFFF
-_CAST = re.compile(r"addrspacecast \(ptr addrspace ?\((\d+)\)")
 
 
 def named_space(text: str) -> int:
     """The address space that a constant generic pointer was cast from; ``GENERIC`` if it was not."""
-    named = {int(space) for space in _CAST.findall(text)}
+    named = spaces_cast_from(text)
     return min(named) if len(named) == 1 else GENERIC
 
 

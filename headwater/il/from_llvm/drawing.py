@@ -24,7 +24,6 @@ last five is a compute shader, with the work-group that it declares.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -43,17 +42,16 @@ _NAMES = _COMPUTE | frozenset(
         *(f"{name}{lanes}" for name in (_OUTPUT, _WRITE) for lanes in range(1, 5)),
     )
 )
-_NAME = re.compile(rf"^declare [^@\n]*@({PREFIX}\w+)\(", re.MULTILINE)
 _THREADS = {"thread": "vTidInGrpFlat", "group": "vThreadGrpIdFlat"}
 _FORMAT = tuple(Modifier(f"fmt{lane}", ("float",)) for lane in LANES)
 SAMPLER = 0
 """The sampler of all textures: nobody sets it, so that it reads the nearest texel (ATI CAL Programming Guide)."""
 
 
-def draws(ir: str) -> bool:
-    """Whether a program, before it is optimised, knows any of these functions: then its kernels' work-items are the
-    pixels that they are run over, even of one whose endless loop left none of its calls."""
-    return any(name in _NAMES for name in _NAME.findall(ir))
+def draws(declared: Iterable[str]) -> bool:
+    """Whether a program, before it is optimised, has ``declared`` any of these functions: then its kernels'
+    work-items are the pixels that they are run over, even of one whose endless loop left none of its calls."""
+    return not _NAMES.isdisjoint(declared)
 
 
 def computes(function: Function) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from headwater.il.from_llvm.constants import GENERIC, LOCAL, PRIVATE, HoldsAddress, Unknown, memory_image
@@ -10,11 +9,11 @@ from headwater.il.from_llvm.context import Context
 from headwater.il.from_llvm.memory import Array, Places
 from headwater.il.from_llvm.types import align_bytes, components, size_bytes
 from headwater.llvm.ir import Function, Inst, Value
+from headwater.llvm.text import symbols_in
 
 _ALIGN_BYTES = 16
 _ANYWHERE = "anywhere"
 """The group of private pointers that come from memory or from numbers, and of arrays that such may lead to."""
-_NAMES = re.compile(r"@[\w.$-]+")
 _LEAKS = {
     "store": 1, "ptrtoint": 1, "ptrtoaddr": 1, "insertvalue": 2, "insertelement": 2, "atomicrmw": 2, "cmpxchg": 3,
 }  # fmt: skip
@@ -138,15 +137,16 @@ def _globals(c: Context, instructions: list[Inst], places: Places, tables: Mappi
     waiting = [value.text for inst in instructions for value in inst.args]
     waiting = [text for text in waiting if "@" in text]
     while waiting:
-        for name in _NAMES.findall(waiting.pop()):
-            if name in module.globals and name not in mentioned:
+        for symbol in symbols_in(waiting.pop()):
+            if (name := f"@{symbol}") in module.globals and name not in mentioned:
                 mentioned.append(name)
     local, data = 0, bytearray()
     for name in sorted(mentioned):
         value = module.global_value(name)
         ty = value.ty
         align = max(_ALIGN_BYTES, align_bytes(ty))
-        if f"addrspace({LOCAL})" in re.split(r" (?:global|constant) ", module.globals[name])[0]:
+        known = module.variable(name)
+        if known is not None and known.space == LOCAL:
             places.locals[name] = local = -(-local // align) * align
             local += size_bytes(ty)
             continue
@@ -155,7 +155,7 @@ def _globals(c: Context, instructions: list[Inst], places: Places, tables: Mappi
         try:
             data += tables.get(name[1:]) or memory_image(module, value)
         except (HoldsAddress, Unknown) as error:
-            lines = (i.line for i in instructions if any(name in _NAMES.findall(v.text) for v in i.args))
+            lines = (i.line for i in instructions if any(name[1:] in symbols_in(v.text) for v in i.args))
             c.line = next(filter(None, lines), c.line)
             if isinstance(error, Unknown):
                 raise c.refuse(f"a constant of the program with a value by {error.operation}") from None

@@ -9,8 +9,9 @@ from headwater.il.from_llvm.drawing import draws
 from headwater.il.from_llvm.translate import translate
 from headwater.il.printer import text as text_of
 from headwater.llvm.ir import Module
+from headwater.llvm.text import tells
 from headwater.opencl import codegen_vliw
-from headwater.opencl.checked import tells, with_definedness, with_printing, without_speculation
+from headwater.opencl.checked import with_definedness, with_printing, without_speculation
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.memory_limits import MemoryLimitError
 from headwater.opencl.printf_vliw import with_records
@@ -39,13 +40,14 @@ def kernels(
         bit_counts=features.bit_operations,
         exact=exact,
     )
-    drawing = draws(ir)
+    source = Module(ir)
+    drawing = draws(source.declares)
     symbols = [info.symbol for info in infos.values()]
 
-    def compiled(ir: str) -> tuple[str, tuple[str, ...]]:
+    def compiled(program: Module) -> tuple[str, tuple[str, ...]]:
         # Chips without atomic operations refuse printf where it is called.
-        ir, formats = with_records(ir) if features.unordered_views else (ir, ())
-        return codegen_vliw.compile(ir, symbols, filename, abilities, strength_reduction), formats
+        formats = with_records(program) if features.unordered_views else ()
+        return codegen_vliw.compile(str(program), symbols, filename, abilities, strength_reduction), formats
 
     def translated(text: str, formats: tuple[str, ...]) -> dict[str, IlKernel]:
         module = Module(text)
@@ -54,17 +56,18 @@ def kernels(
         }
 
     if not checked:
-        return translated(*compiled(ir))
-    ir = without_speculation(ir)
+        return translated(*compiled(source))
+    without_speculation(source)
     if not features.unordered_views:
-        return translated(*compiled(ir))
-    followed = with_definedness(ir, symbols, codegen_vliw.pass_builder())
-    made = compiled(followed)
+        return translated(*compiled(source))
+    ir = str(source)
+    followed = str(with_definedness(source, symbols, codegen_vliw.pass_builder()))
+    made = compiled(Module(followed))
     if tells(made[0]):
-        made = compiled(with_printing(followed))
+        made = compiled(Module(with_printing(followed)))
     found = translated(*made)
     if any(kernel.refused for kernel in found.values()):  # perhaps for what is followed
-        plain = translated(*compiled(ir))
+        plain = translated(*compiled(Module(ir)))
         found = {name: plain[name] if kernel.refused else kernel for name, kernel in found.items()}
     return found
 

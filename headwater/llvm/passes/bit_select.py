@@ -1,4 +1,4 @@
-"""A module's optimised text in; the same kept from an instruction that LLVM gets wrong on processors with AVX-512, out.
+"""An optimised module in; the same kept from an instruction that LLVM gets wrong on processors with AVX-512, out.
 
 LLVM makes ``(x & C) | (y & ~C)`` one vpternlog. If lanes that a mask excludes keep ``x`` or ``y``, and an operand comes
 from memory, as constants do, the instruction has the truth table of other operands (LLVM's issue 157929, in all
@@ -7,60 +7,61 @@ versions up to 22.1). It does so only if the selection of lanes is one of intege
 
 from __future__ import annotations
 
-import re
+from headwater.llvm.ir import Body, Inst, Module
+from headwater.llvm.types import Type
 
-_VECTOR = r"<\d+ x (?:i32|i64|float|double)>"
-_PART = re.compile(
-    rf"^  (%[^ ]+) = (?:and {_VECTOR} (?:%[^ ]+, (?:splat|<)|(?:splat|<).*, %)"
-    rf"|(?:tail )?call [^@\n]*@llvm\.(?P<whole>fabs|copysign)\.)",
-    re.MULTILINE,
-)
-_CAST = re.compile(rf"^  (%[^ ]+) = bitcast {_VECTOR} (%[^ ]+) to {_VECTOR}$", re.MULTILINE)
-_OR = re.compile(rf"^  (%[^ ]+) = or (?:disjoint )?{_VECTOR} (%[^ ,]+), (%[^ \n]+)$", re.MULTILINE)
-_ANY_OR = re.compile(rf" = or (?:disjoint )?{_VECTOR} ")
-_SELECT = re.compile(
-    r"^  (?P<name>%[^ ]+) = select (?P<mask><\d+ x i1> [^\n]*?), (?P<ty><\d+ x i(?:32|64)>) (?P<one>%[^ ,]+|[^%\n]*?), "
-    r"(?P=ty) (?P<other>%[^ \n,]+|[^%\n]*?)$",
-    re.MULTILINE,
-)
+_FLOATS = {32: "float", 64: "double"}
 
 
-def without_masked_bit_selects(text: str) -> str:
-    """The module's text with such selections changed; the very same text if there are none."""
-    if "@llvm.copysign." not in text and not _ANY_OR.search(text):
-        return text
-    parts = re.split(r"^(?=define )", text, flags=re.MULTILINE)
-    changed = [_function(part) for part in parts]
-    return text if all(a is b for a, b in zip(parts, changed, strict=True)) else "".join(changed)
+def without_masked_bit_selects(module: Module) -> bool:
+    """Change such selections; whether there are any."""
+    return module.each(_function)
 
 
-def _function(text: str) -> str:
-    parts: set[str] = set()
-    wanted: set[str] = set()
-    for found in _PART.finditer(text):
-        (wanted if found["whole"] == "copysign" else parts).add(found[1])
+def _function(body: Body) -> bool:
+    if "select" not in body.operations:
+        return False
+    parts = {inst.name for _, inst in body.having("and", within="<") if _is_masked(inst)}
+    parts |= {inst.name for _, inst in body.calls("llvm.fabs.")}
+    wanted = {inst.name for _, inst in body.calls("llvm.copysign.")}
     if not parts and not wanted:
-        return text
-    casts = _CAST.findall(text)
+        return False
+    casts = [
+        (inst.name, inst.args[0].text)
+        for _, inst in body.having("bitcast", within="<")
+        if _of_words(inst.ty) and _of_words(inst.args[0].ty)
+    ]
     parts |= {name for name, of in casts if of in parts}
-    wanted |= {name for name, one, other in _OR.findall(text) if one in parts or other in parts}
+    wanted |= {
+        inst.name
+        for _, inst in body.having("or", within="<")
+        if _of_words(inst.ty)
+        and all(value.is_local for value in inst.args)
+        and any(value.text in parts for value in inst.args)
+    }
     wanted |= {name for name, of in casts if of in wanted}
-    count = 0
+    changes: dict[int, tuple[str, ...]] = {}
+    for number, inst in body.having("select", within="<"):
+        mask, one, other = inst.args
+        if mask.ty.kind != "vec" or not _of_words(one.ty) or one.ty.scalar.kind != "int":
+            continue
+        if one.text in wanted or other.text in wanted:
+            floats = f"<{one.ty.count} x {_FLOATS[one.ty.scalar.bits]}>"
+            made = f"%hw.select.{len(changes) + 1}"
+            changes[number] = (
+                f"  {made}.one = bitcast {one.ty} {one.text} to {floats}",
+                f"  {made}.other = bitcast {one.ty} {other.text} to {floats}",
+                f"  {made} = select {mask.ty} {mask.text}, {floats} {made}.one, {floats} {made}.other",
+                f"  {inst.name} = bitcast {floats} {made} to {one.ty}",
+            )
+    return body.replace(changes)
 
-    def select(match: re.Match[str]) -> str:
-        nonlocal count
-        name, mask, ty, one, other = match.groups()
-        if one not in wanted and other not in wanted:
-            return match[0]
-        count += 1
-        floats = ty.replace("i32", "float").replace("i64", "double")
-        made = f"%hw.select.{count}"
-        return (
-            f"  {made}.one = bitcast {ty} {one} to {floats}\n"
-            f"  {made}.other = bitcast {ty} {other} to {floats}\n"
-            f"  {made} = select {mask}, {floats} {made}.one, {floats} {made}.other\n"
-            f"  {name} = bitcast {floats} {made} to {ty}"
-        )
 
-    changed = _SELECT.sub(select, text)
-    return changed if count else text
+def _is_masked(inst: Inst) -> bool:
+    """Whether it takes some bits, which are constants, of a value."""
+    return _of_words(inst.ty) and any(value.elems is not None for value in inst.args)
+
+
+def _of_words(ty: Type) -> bool:
+    """Whether it is a vector of numbers of 32 or 64 bits."""
+    return ty.kind == "vec" and ty.scalar.bits in _FLOATS

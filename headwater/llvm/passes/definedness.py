@@ -1,4 +1,4 @@
-"""IR of kernels whose private variables lie in memory in; the same, and code that follows which of their bits have been
+"""A module whose private variables lie in memory in; the same, and code that follows which of their bits have been
 written, and tells where others are used, out.
 
 As MemorySanitizer does it (Stepanov and Serebryany, "MemorySanitizer: fast detector of uninitialized memory use in
@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 
 from headwater.errors import InternalError
 from headwater.llvm.builder import Block, Builder
-from headwater.llvm.ir import BINARY, CASTS, Inst, Module, Value
-from headwater.llvm.text import TELL
+from headwater.llvm.ir import BINARY, CASTS, Body, Inst, Module, Value
+from headwater.llvm.metadata import copied_members, fields, kind
+from headwater.llvm.text import TELL, attachment
 from headwater.llvm.types import Type, int_type, vec_type
 
 STORED, BRANCH, ADDRESS, ARGUMENT = range(1, 5)
@@ -36,59 +37,50 @@ done:
 _SHARED_SPACES = (1, 3)
 _MOST_BYTES = 1 << 16
 """Of a variable that is followed: a larger one and its shadow might find no room."""
-_DEBUG = re.compile(r", !dbg (!\d+)")
 _MEMORY = re.compile(r"llvm\.(memcpy|memmove|memset)\.")
 _NO_USE = re.compile(r"llvm\.(lifetime|assume|dbg|prefetch|experimental\.noalias|invariant|sideeffect)")
 _SWITCH = re.compile(r"^  switch (i\d+) (%\S+), label")
 _BITWISE = ("xor", "add", "sub")
 _SHIFTS = ("shl", "lshr", "ashr")
-_MEMBERS = re.compile(r"!tbaa\.struct (!\d+)")
 _VLOAD = re.compile(r"_Z\d+vload(2|3|4|8|16)")
 
 
-def followed(text: str) -> str:
-    """The module's text; the text itself if there is nothing to follow. Functions have to be inlined already."""
-    module = Module(text)
-    sources = [name for name, value in module.metadata.items() if value.startswith("!DIFile(")]
-    bodies: dict[str, str] = {}
-    for name in module.functions:
+def followed(module: Module) -> None:
+    """Follow what is to be followed. Functions have to be inlined already."""
+    sources = source_files(module)
+    changed = ""
+    for body in module.bodies.values():
         try:
-            body = _Function(module, name, sources).text()
+            lines = _Function(module, body, sources).written()
         except InternalError:  # what `headwater.llvm.ir` does not know
             continue
-        if body is not None:
-            bodies[name] = body
-    if not bodies:
-        return text
-
-    def replaced(match: re.Match[str]) -> str:
-        body = bodies.get(match[1].strip('"'))
-        return match[0] if body is None else f"{match[0].partition(chr(10))[0]}\n{body}\n}}"
-
-    text = re.sub(
-        r'^define [^\n]*?@("[^"]*"|[\w.$]+)\([^\n]*\{\n.*?^\}', replaced, text, flags=re.MULTILINE | re.DOTALL
-    )
-    declared = "".join(
-        f"\n{line}"
-        for name, line in _INTRINSICS.items()
-        if f"@{name}(" in text and f"declare void @{name}(" not in text
-    )
-    return f"{text}\n{DECLARATION}\n{IF}{declared}\n"
+        if lines is not None:
+            body.replace({number: () if number else lines for number in range(len(body.lines))})
+            changed += "\n".join(lines)
+    if changed:
+        module.add(f"{DECLARATION}\n{IF}")
+        for name, line in _INTRINSICS.items():
+            if f"@{name}(" in changed:
+                module.declare(line)
 
 
-def files(text: str) -> list[str]:
+def source_files(module: Module) -> list[str]:
+    """The nodes of the source's files, in the order of their numbers."""
+    return [name for name, value in module.metadata.items() if kind(value) == "DIFile"]
+
+
+def files(module: Module) -> list[str]:
     """The names of the source's files, by their numbers."""
-    return re.findall(r'^!\d+ = !DIFile\(filename: "([^"]*)"', text, re.MULTILINE)
+    return [fields(module.metadata[name])["filename"][1:-1] for name in source_files(module)]
 
 
 def file_number(module: Module, files: list[str], node: str) -> int:
     """The number of the source file of a debug location; ``files``: their nodes."""
-    text = module.metadata.get(node, "")
-    while text and "file: " not in text:
-        scope = re.search(r"scope: (!\d+)", text)
-        text = module.metadata.get(scope[1], "") if scope else ""
-    found = re.search(r"file: (!\d+)", text)
-    return files.index(found[1]) if found and found[1] in files else 0
+    known = fields(module.metadata.get(node, ""))
+    while known and "file" not in known:
+        known = fields(module.metadata.get(known.get("scope", ""), ""))
+    found = known.get("file", "")
+    return files.index(found) if found in files else 0
 
 
 _INTRINSICS = {
@@ -120,7 +112,7 @@ class _Function:
     """One function's body."""
 
     module: Module
-    name: str
+    body: Body
     files: list[str]
     lines: list[_Line] = field(default_factory=list)
     values: dict[str, Inst] = field(default_factory=dict)
@@ -138,19 +130,15 @@ class _Function:
     builder: Builder[Block] = field(default_factory=lambda: Builder(Block, hint="hw.d."))
 
     def __post_init__(self) -> None:
-        for raw in self.module.lines(self.name):
-            label = raw[:1] not in (" ", "\t")
-            switch = _SWITCH.match(raw)
-            inst = None if label or switch else self.module.instruction(raw)
-            debug = _DEBUG.search(raw)
-            self.lines.append(_Line(raw, inst, debug[1] if debug else ""))
+        for number, (raw, operation) in enumerate(zip(self.body.lines, self.body.operations, strict=True)):
+            inst = self.body.inst(number) if operation not in ("", "switch") else None
+            self.lines.append(_Line(raw, inst, attachment(raw, "dbg")))
             if inst is None:
                 continue
             if inst.name:
                 self.values[inst.name] = inst
             if inst.op == "alloca":
-                space = re.search(r"addrspace\((\d+)\)$", _DEBUG.sub("", raw))
-                self.spaces[inst.name] = int(space[1]) if space else 0
+                self.spaces[inst.name] = int(inst.detail or 0)
             elif inst.op == "call" and inst.detail.startswith("llvm.lifetime.start"):
                 self.begun.setdefault(inst.args[-1].text, inst.line)
 
@@ -159,7 +147,8 @@ class _Function:
             if line.inst is not None:
                 yield line.inst
 
-    def text(self) -> str | None:
+    def written(self) -> list[str] | None:
+        """The body's lines with what follows its variables; None if there is nothing to follow."""
         self._find_roots()
         seen, first = self._seen(), self._written_first()
         self.first = first
@@ -178,7 +167,7 @@ class _Function:
                 for root in self.roots.get(inst.args[1].text, ()):
                     self.stored.setdefault(root, []).append(inst.args[0])
         self._write(followed)
-        return "\n".join(self.builder.lines)
+        return self.builder.lines
 
     # -- what is followed
 
@@ -319,7 +308,7 @@ class _Function:
     def _is_pure(self, inst: Inst) -> bool:
         """Whether a call computes its result from its arguments, and does no more."""
         header = self.module.declares.get(inst.detail, "")
-        groups = re.findall(r"#\d+", header)
+        groups = (word for word in header.split() if word.startswith("#"))
         return "memory(none)" in header or any(
             "memory(none)" in self.module.attribute_groups.get(g, "") for g in groups
         )
@@ -474,13 +463,11 @@ class _Function:
         target, source = inst.args[:2]
         if source.text not in self.roots or target.text in self.roots or target.ty.space not in _SHARED_SPACES:
             return
-        node = _MEMBERS.search(line.raw)
-        members = re.findall(r"i64 (\d+), i64 (\d+), (!\d+)", self.module.metadata.get(node[1], "")) if node else []
         flags = []
-        for first, nbytes, tag in members:
-            if int(nbytes) not in (1, 2, 4, 8) or self._is_mixed(tag):
+        for first, nbytes, is_mixed in copied_members(self.module.metadata, inst.attachment("tbaa.struct")):
+            if nbytes not in (1, 2, 4, 8) or is_mixed:
                 continue
-            kind = f"i{8 * int(nbytes)}"
+            kind = f"i{8 * nbytes}"
             place = self._let(f"getelementptr i8, {source.ty} {self._place(source)}, i32 {first}")
             flags.append(self._let(f"icmp ne {kind} {self._let(f'load {kind}, {source.ty} {place}, align 1')}, 0"))
         if flags:
@@ -488,11 +475,6 @@ class _Function:
             for flag in flags[1:]:
                 total = self._let(f"or i1 {total}, {flag}")
             self._tell(total, STORED, line, [])
-
-    def _is_mixed(self, tag: str) -> bool:
-        """Whether clang does not say what a member is made of: characters, unions, arrays."""
-        target = re.match(r"!\{(!\d+),", self.module.metadata.get(tag, ""))
-        return target is not None and '"omnipotent char"' in self.module.metadata.get(target[1], "")
 
     def _after(self, line: _Line, inst: Inst) -> None:
         """The shadow of an instruction's result, or of the memory that it writes."""
@@ -517,7 +499,7 @@ class _Function:
         name = _name("m", inst.name)
         if inst.op == "getelementptr":
             base = inst.args[0]
-            old = re.sub(r"^\s*\S+ = getelementptr (?:inbounds |nuw |nusw )*", "", _DEBUG.sub("", line.raw))
+            old = f"{inst.source}, {', '.join(f'{v.ty} {v.text}' for v in inst.args)}"
             head, _, rest = old.partition(f"{base.ty} {base.text}")
             self._emit(f"{name} = getelementptr {head}{base.ty} {self._place(base)}{rest}")
         elif inst.op in ("addrspacecast", "bitcast"):
@@ -705,4 +687,7 @@ def _name(what: str, name: str) -> str:
     return f'%"hw.{what}.{name[1:].strip(chr(34))}"'
 
 
-__all__ = ["ADDRESS", "ARGUMENT", "BRANCH", "DECLARATION", "IF", "STORED", "file_number", "files", "followed"]
+__all__ = [
+    *("ADDRESS", "ARGUMENT", "BRANCH", "DECLARATION", "IF", "STORED"),
+    *("file_number", "files", "followed", "source_files"),
+]

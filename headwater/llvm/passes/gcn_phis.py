@@ -1,4 +1,4 @@
-"""A module's optimised text for GCN in; the same kept from a defect of LLVM's that mixes up values of branches, out.
+"""An optimised module for GCN in; the same kept from a defect of LLVM's that mixes up values of branches, out.
 
 LLVM's pass StructurizeCFG moves instructions that cost nothing, such as taking a vector apart, from a branch to a place
 above it if what follows the branch selects their results, and in 22.1 then also takes them for those of other branches
@@ -9,86 +9,84 @@ have been moved away before: what leaves the branch is made of the annotation th
 
 from __future__ import annotations
 
-import re
+from headwater.llvm.ir import Body, Inst, Module, label_of, result_of
+from headwater.llvm.types import Type
 
-_FREE = re.compile(
-    r"^  (?P<name>%[^ ]+) = (?:(?:insert|extract)(?:element|value)|shufflevector|(?:z|s)ext|trunc|fpext|fptrunc|bitcast"
-    r"|inttoptr|ptrtoint|addrspacecast|getelementptr|freeze|fneg|(?:tail )?call [^@\n]*@llvm\.(?:fabs|copysign)\.)[ .(]"
+_FREE = frozenset(
+    "insertelement extractelement insertvalue extractvalue shufflevector zext sext trunc fpext fptrunc bitcast "
+    "inttoptr ptrtoint addrspacecast getelementptr freeze fneg".split()
 )
-_LABEL = re.compile(r"^(?P<label>[\w.$-]+|\"[^\"]*\"):")
-_PHI = re.compile(r"^  %[^ ]+ = phi (?:\w+ )*?(?P<ty>i\d+|half|float|double|<\d+ x \w+>|ptr(?: addrspace\(\d+\))?) \[")
-_INCOMING = re.compile(r"\[ (?P<value>%[^ ,]+), (?P<block>%[^ ]+) \]")
-_BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
+_FREE_CALLS = ("@llvm.fabs.", "@llvm.copysign.")
+_FLOATS = ("half", "float", "double")
 
 
-def with_values_kept(text: str) -> str:
-    """The module's text with such values annotated; the very same text if there are none."""
-    functions = re.split(r"^(?=define )", text, flags=re.MULTILINE)
-    declared: dict[str, None] = {}
-    changed = [_function(function, declared) for function in functions]
-    return "\n".join(["".join(changed), *declared]) if declared else text
+def with_values_kept(module: Module) -> bool:
+    """Annotate such values; whether there are any."""
+    return module.each(_function)
 
 
-def _function(text: str, declared: dict[str, None]) -> str:
-    if " = phi " not in text:
-        return text
-    lines = text.split("\n")
+def _function(body: Body) -> bool:
+    if "phi" not in body.operations:
+        return False
     block = ""
     free: dict[str, str] = {}
     """The block of each instruction that may cost nothing."""
     leaves: dict[str, int] = {}
     """Where blocks with one successor branch."""
-    for number, line in enumerate(lines):
-        if label := _LABEL.match(line):
-            block = "%" + label["label"]
-        elif found := _FREE.match(line):
-            free[found["name"]] = block
-        elif line.startswith("  br label ") and block:
+    for number, operation in enumerate(body.operations):
+        line = body.lines[number]
+        if not operation:
+            block = f"%{label}" if (label := label_of(line)) else block
+        elif operation in _FREE or (operation == "call" and any(callee in line for callee in _FREE_CALLS)):
+            free[result_of(line)] = block
+        elif operation == "br" and block and line.startswith("  br label "):
             leaves[block] = number
+    changes: dict[int, list[str]] = {}
     added: dict[int, list[str]] = {}
     kept: dict[tuple[str, str], str] = {}
-
-    def incoming(match: re.Match[str], ty: str) -> str:
-        place = value, at = match["value"], match["block"]
-        # LLVM takes large vectors apart in each of the blocks that they come from, wherever they arise.
-        if at not in leaves or (free.get(value) != at and not ty.startswith("<")):
-            return match[0]
-        if place not in kept:
-            kept[place] = f"%hw.kept.{len(kept)}"
-            added.setdefault(leaves[at], []).extend(_annotation(kept[place], value, ty, declared))
-        return f"[ {kept[place]}, {at} ]"
-
-    for number, line in enumerate(lines):
-        found = _PHI.match(line)
-        if found and (found["ty"].startswith("ptr") or _bits(found["ty"])):
-            ty = found["ty"]
-            lines[number] = _INCOMING.sub(lambda match, ty=ty: incoming(match, ty), line)  # type: ignore[misc]
-    for number, extra in added.items():
-        lines[number] = "\n".join([*extra, lines[number]])
-    return "\n".join(lines)
-
-
-def _bits(ty: str) -> int:
-    """Bits of a type of numbers, 0 for others."""
-    if vector := re.fullmatch(r"<(\d+) x (\w+)>", ty):
-        return int(vector[1]) * _bits(vector[2])
-    return int(ty[1:]) if re.fullmatch(r"i\d+", ty) else _BITS.get(ty, 0)
+    for number, phi in body.having("phi"):
+        if not _is_annotated(phi.ty):
+            continue
+        incoming = []
+        for value, at in zip(phi.args, phi.labels, strict=True):
+            place = value.text, at
+            # LLVM takes large vectors apart in each of the blocks that they come from, wherever they arise.
+            if value.is_local and at in leaves and (free.get(value.text) == at or phi.ty.kind == "vec"):
+                if place not in kept:
+                    kept[place] = f"%hw.kept.{len(kept)}"
+                    added.setdefault(leaves[at], []).extend(_annotation(kept[place], value.text, phi.ty, body.module))
+                incoming.append(f"[ {kept[place]}, {at} ]")
+            else:
+                incoming.append(f"[ {value.text}, {at} ]")
+        if incoming != [f"[ {value.text}, {at} ]" for value, at in zip(phi.args, phi.labels, strict=True)]:
+            changes[number] = [f"  {phi.name} = phi {_flags(phi)}{phi.ty} {', '.join(incoming)}{phi.attached}"]
+    changes |= {number: [*extra, body.lines[number]] for number, extra in added.items()}
+    return body.replace(changes)
 
 
-def _annotation(name: str, value: str, ty: str, declared: dict[str, None]) -> list[str]:
+def _flags(inst: Inst) -> str:
+    return "".join(f"{flag} " for flag in inst.flags)
+
+
+def _is_annotated(ty: Type) -> bool:
+    if ty.kind == "vec":
+        return ty.scalar.kind in ("int", "float")
+    return ty.kind in ("int", "ptr") or ty.text in _FLOATS
+
+
+def _annotation(name: str, value: str, ty: Type, module: Module) -> list[str]:
     """The instructions that make ``name`` a copy of ``value``."""
-    if ty.startswith("ptr"):
-        space = re.sub(r"\D", "", ty) or "0"
-        call = f"@llvm.ptr.annotation.p{space}.p0"
-        declared[f"declare {ty} {call}({ty}, ptr, ptr, i32, ptr)"] = None
+    if ty.kind == "ptr":
+        call = f"@llvm.ptr.annotation.p{ty.space}.p0"
+        module.declare(f"declare {ty} {call}({ty}, ptr, ptr, i32, ptr)")
         return [
             f"  {name}.same = call {ty} {call}({ty} {value}, ptr null, ptr null, i32 0, ptr null)",
             f"  {name} = call {ty} {call}({ty} {name}.same, ptr null, ptr null, i32 0, ptr null)",
         ]
-    whole = f"i{_bits(ty)}"
+    whole = f"i{ty.scalar.bits * max(ty.count, 1)}"
     call = f"@llvm.annotation.{whole}.p0"
-    declared[f"declare {whole} {call}({whole}, ptr, ptr, i32)"] = None
-    if ty == whole:
+    module.declare(f"declare {whole} {call}({whole}, ptr, ptr, i32)")
+    if ty.text == whole:
         return [
             f"  {name}.same = call {whole} {call}({whole} {value}, ptr null, ptr null, i32 0)",
             f"  {name} = call {whole} {call}({whole} {name}.same, ptr null, ptr null, i32 0)",

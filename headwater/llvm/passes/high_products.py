@@ -1,4 +1,4 @@
-"""A module's optimised text in; the same kept from a multiplication that LLVM gets wrong on x86, out.
+"""An optimised module in; the same kept from a multiplication that LLVM gets wrong on x86, out.
 
 LLVM makes ``trunc to 16 bits (a * b >> n)``, both factors signed 16-bit numbers in 64 bits, a pmulhw and a shift of its
 result by n - 16. For n above 16 that shift fills with zeros where it should with the sign (LLVM 22.1, combinePMULH).
@@ -7,47 +7,46 @@ Here such a result is narrowed to 32 bits, and its 16-bit halves are picked.
 
 from __future__ import annotations
 
-import re
+from headwater.llvm.ir import Body, Module
+from headwater.llvm.types import Type
 
-_PRODUCT = re.compile(r"^  (%[^ ]+) = mul (?:nuw |nsw )*<\d+ x i64> ", re.MULTILINE)
-_SHIFT = re.compile(
-    r"^  (%[^ ]+) = (?:lshr|ashr) (?:exact )?<\d+ x i64> (%[^ ,]+), splat \(i64 (?P<by>\d+)\)", re.MULTILINE
-)
-_NARROW = re.compile(
-    r"^  (?P<name>%[^ ]+) = trunc (?:nuw |nsw )*<(?P<count>\d+) x i64> (?P<of>%[^ ]+) to <\d+ x i16>", re.MULTILINE
-)
 _HALF_BITS = 16
 
 
-def without_high_products(text: str) -> str:
-    """The module's text with such products narrowed in two steps; the very same text if there are none."""
-    if " x i64> " not in text or " x i16>" not in text or not _NARROW.search(text):
-        return text
-    parts = re.split(r"^(?=define )", text, flags=re.MULTILINE)
-    changed = [_function(part) for part in parts]
-    return text if all(a is b for a, b in zip(parts, changed, strict=True)) else "".join(changed)
+def without_high_products(module: Module) -> bool:
+    """Narrow such products in two steps; whether there are any."""
+    return module.each(_narrow)
 
 
-def _function(text: str) -> str:
-    products = set(_PRODUCT.findall(text))
-    shifts = {m[1] for m in _SHIFT.finditer(text) if m[2] in products and int(m["by"]) > _HALF_BITS}
-    if not shifts:
-        return text
-    count = 0
+def _narrow(body: Body) -> bool:
+    narrowed = {
+        number: inst
+        for number, inst in body.having("trunc", within=" x i16>")
+        if _is_vector(inst.args[0].ty, 4 * _HALF_BITS)
+    }
+    if not narrowed:
+        return False
+    products = {inst.name for _, inst in body.having("mul", within=" x i64> ")}
+    shifts = {
+        inst.name
+        for _, inst in body.having("lshr", "ashr", within=" x i64> ")
+        if inst.args[0].text in products and (by := inst.args[1].splat) is not None and int(by.text) > _HALF_BITS
+    }
+    changes: dict[int, tuple[str, ...]] = {}
+    for number, inst in narrowed.items():
+        source = inst.args[0]
+        if source.text in shifts:
+            n = len(changes) + 1
+            lanes, words = source.ty.count, f"<{source.ty.count} x i32>"
+            halves = f"<{2 * lanes} x i16>"
+            even = f"<{lanes} x i32> <{', '.join(f'i32 {2 * k}' for k in range(lanes))}>"
+            changes[number] = (
+                f"  %hw.high.words.{n} = trunc {source.ty} {source.text} to {words}",
+                f"  %hw.high.halves.{n} = bitcast {words} %hw.high.words.{n} to {halves}",
+                f"  {inst.name} = shufflevector {halves} %hw.high.halves.{n}, {halves} poison, {even}",
+            )
+    return body.replace(changes)
 
-    def narrow(match: re.Match[str]) -> str:
-        nonlocal count
-        if match["of"] not in shifts:
-            return match[0]
-        count += 1
-        lanes, words = int(match["count"]), f"<{match['count']} x i32>"
-        halves = f"<{2 * lanes} x i16>"
-        even = f"<{lanes} x i32> <{', '.join(f'i32 {2 * k}' for k in range(lanes))}>"
-        return (
-            f"  %hw.high.words.{count} = trunc <{lanes} x i64> {match['of']} to {words}\n"
-            f"  %hw.high.halves.{count} = bitcast {words} %hw.high.words.{count} to {halves}\n"
-            f"  {match['name']} = shufflevector {halves} %hw.high.halves.{count}, {halves} poison, {even}"
-        )
 
-    changed = _NARROW.sub(narrow, text)
-    return changed if count else text
+def _is_vector(ty: Type, bits: int) -> bool:
+    return ty.kind == "vec" and ty.scalar.kind == "int" and ty.scalar.bits == bits

@@ -7,36 +7,39 @@ rows of a chunk that share what a stencil loads (`headwater.vectorise.analysis.r
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
-_FUNCTION = re.compile(r"^define .*?^\}", re.MULTILINE | re.DOTALL)
-_NAME = re.compile(r"%\d+")
-_INDEX = re.compile(
-    r"^  (?P<sum>%\d+) = (?P<op>add|sub) nsw i32 (?P<value>%\d+), (?P<constant>\d+)(?P<place>, !dbg !\d+)?\n"
-    r"  (?P<wide>%\d+) = sext i32 (?P=sum) to i64",
-    re.MULTILINE,
-)
-"""A sum and its extension, which clang writes one after the other for an index."""
+from headwater.llvm.ir import Body, Inst, Module
+from headwater.llvm.text import names_in
 
 
-def constants_outside(text: str) -> str:
-    """The module's text; the very same if there is nothing to do."""
-    return _FUNCTION.sub(lambda match: _function(match[0]), text) if _INDEX.search(text) else text
+def constants_outside(module: Module) -> None:
+    """Add them after the extension, where nothing else wants the sum of 32 bits."""
+    for body in module.bodies.values():
+        _function(body)
 
 
-def _function(text: str) -> str:
-    used: Counter[str] | None = None
+def _function(body: Body) -> None:
+    operations = body.operations
+    found: list[tuple[int, Inst, Inst]] = []  # clang writes a sum and its extension one after the other
+    for number, wide in body.having("sext", within=" to i64"):
+        if number and operations[number - 1] in ("add", "sub") and " nsw i32 " in body.lines[number - 1]:
+            total = body.inst(number - 1)
+            if total is not None and wide.args[0].text == total.name and _adds_constant(total):
+                found.append((number, total, wide))
+    if not found:
+        return
+    used = Counter(name for line in body.lines for name in names_in(line))
+    changes: dict[int, list[str]] = {}
+    for number, total, wide in found:
+        if used[total.name] == 2:  # made, extended, and nothing else
+            value, constant = total.args
+            # Names are numbers in order: each line keeps its own.
+            changes[number - 1] = [f"  {total.name} = sext i32 {value.text} to i64{total.attached}"]
+            changes[number] = [f"  {wide.name} = {total.op} nsw i64 {total.name}, {constant.text}{wide.attached}"]
+    body.replace(changes)
 
-    def widened(index: re.Match[str]) -> str:
-        nonlocal used
-        used = Counter(_NAME.findall(text)) if used is None else used
-        if used[index["sum"]] != 2:  # made, extended, and something else
-            return index[0]
-        # Names are numbers in order: each line keeps its own.
-        return (
-            f"  {index['sum']} = sext i32 {index['value']} to i64{index['place'] or ''}\n"
-            f"  {index['wide']} = {index['op']} nsw i64 {index['sum']}, {index['constant']}"
-        )
 
-    return _INDEX.sub(widened, text)
+def _adds_constant(inst: Inst) -> bool:
+    value, constant = inst.args
+    return value.is_local and constant.text.isdigit() and inst.flags == ("nsw",)

@@ -1,4 +1,4 @@
-"""A module's text in, as the vectoriser writes it; the same with reciprocal square roots by AVX-512's estimate, out.
+"""A module in, as the vectoriser writes it; the same with reciprocal square roots by AVX-512's estimate, out.
 
 The library's ``rsqrt`` may be 2 ulp off (OpenCL C 1.2 specification, 7.4) and says so by a quotient ``fdiv afn``. A
 root and a quotient of 16 floats keep an Intel's divider for 24 cycles; the estimate, good to 2**-14 (Intel, Software
@@ -9,66 +9,62 @@ shorter than 16, and make NaN of 0 and infinity.
 
 from __future__ import annotations
 
-import re
-
 from headwater.llvm.builder import Block, Builder
+from headwater.llvm.ir import Body, Inst, Module
 
-_TYPE = r"(?:float|<\d+ x float>)"
-_ROOT = re.compile(
-    rf"^  (%[^ ]+) = (?:tail )?call (?:[a-z]+ )*{_TYPE} @llvm\.sqrt\.[^(\n]*\({_TYPE} (?P<of>%[^ )\n]+)\)", re.MULTILINE
-)
-_QUOTIENT = re.compile(
-    rf"^  (?P<name>%[^ ]+) = fdiv afn (?P<ty>{_TYPE}) (?:splat \(float )?1\.000000e\+00\)?, (?P<root>%[^ ,\n]+)",
-    re.MULTILINE,
-)
 _WIDEST = 16  # floats of a register
 _EXPONENT = 1 << 23
 """One in the exponent of a float, as an integer: whole numbers are subtracted by any of a Zen 4's four units, floats
 multiplied by two, which have all the rest to do (n-body 0.93 of the time of a product by 0.5)."""
 
 
-def with_estimated_roots(text: str) -> str:
-    """The module's text with such quotients changed."""
-    declares: set[str] = set()
-    parts = re.split(r"^(?=define )", text, flags=re.MULTILINE)
-    changed = "".join(_function(part, declares) for part in parts)
-    return changed + "".join(f"\n{line}\n" for line in sorted(declares) if line not in text)
+def with_estimated_roots(module: Module) -> None:
+    """Change such quotients."""
+    for body in module.bodies.values():
+        _function(module, body)
 
 
-def _function(text: str, declares: set[str]) -> str:
-    roots = {m[1]: m["of"] for m in _ROOT.finditer(text)}
+def _function(module: Module, body: Body) -> None:
+    quotients = {number: inst for number, inst in body.having("fdiv", within=" fdiv afn ") if _is_reciprocal(inst)}
+    if not quotients:
+        return
+    roots = {inst.name: inst.args[0].text for _, inst in body.calls("llvm.sqrt.") if inst.args[0].is_local}
+    changes: dict[int, list[str]] = {}
     count = 0
+    for number, inst in quotients.items():
+        if inst.args[1].text in roots:
+            count += 1
+            steps = _Steps(f"%hw.root.{count}")
+            if steps.write(inst.name, inst.ty.text, roots[inst.args[1].text]):
+                changes[number] = steps.lines
+                for line in steps.declarations.values():
+                    module.declare(line)
+    body.replace(changes)
 
-    def quotient(match: re.Match[str]) -> str:
-        nonlocal count
-        if match["root"] not in roots:
-            return match[0]
-        count += 1
-        steps = _Steps(f"%hw.root.{count}", declares)
-        return steps.write(match["name"], match["ty"], roots[match["root"]]) or match[0]
 
-    return _QUOTIENT.sub(quotient, text)
+def _is_reciprocal(inst: Inst) -> bool:
+    one = inst.args[0].splat or inst.args[0]
+    return inst.flags == ("afn",) and inst.ty.scalar.text == "float" and one.text == "1.000000e+00"
 
 
 class _Steps(Builder[Block]):
     """Writes one reciprocal root; its values' names begin with ``stem``."""
 
-    def __init__(self, stem: str, declares: set[str]) -> None:
+    def __init__(self, stem: str) -> None:
         super().__init__(Block, hint=f"{stem.removeprefix('%')}.", first=0)
-        self._declares = declares
 
-    def write(self, name: str, ty: str, x: str) -> str | None:
-        """The lines that define ``name`` as 1 / sqrt(``x``); None for vectors that do not come in halves."""
+    def write(self, name: str, ty: str, x: str) -> bool:
+        """Define ``name`` as 1 / sqrt(``x``); False for vectors that do not come in halves."""
         lanes = 1 if ty == "float" else int(ty[1:].split()[0])
         guess = self._estimate(x, lanes)
         if guess is None:
-            return None
+            return False
 
         def all_lanes(value: str) -> str:
             return value if lanes == 1 else f"splat (float {value})"
 
         fma = f"@llvm.fma.{'' if lanes == 1 else f'v{lanes}'}f32"
-        self._declares.add(f"declare {ty} {fma}({ty}, {ty}, {ty})")
+        self.declare(f"declare {ty} {fma}({ty}, {ty}, {ty})")
         one = all_lanes("1.000000e+00")
         near = self.emit(f"fneg {ty} {self.emit(f'fmul {ty} {x}, {guess}')}")
         error = self.emit(f"call {ty} {fma}({ty} {near}, {ty} {guess}, {ty} {one})")
@@ -78,7 +74,7 @@ class _Steps(Builder[Block]):
         known = self.emit(f"fcmp ord {ty} {error}, {'0.000000e+00' if lanes == 1 else 'zeroinitializer'}")
         test = "i1" if lanes == 1 else f"<{lanes} x i1>"
         self.line(f"{name} = select {test} {known}, {ty} {better}, {ty} {guess}")
-        return "\n".join(self.lines)
+        return True
 
     def _half(self, x: str, ty: str, lanes: int) -> str:
         """Half of an estimate, which is a normal number wherever the result hangs on it: one less in the exponent."""
@@ -110,7 +106,7 @@ class _Steps(Builder[Block]):
             return self._pick(wide, whole, range(lanes))
         mask = f"i{max(8, lanes)}"
         function = f"@llvm.x86.avx512.rsqrt14.ps.{32 * lanes}"
-        self._declares.add(f"declare {ty} {function}({ty}, {ty}, {mask})")
+        self.declare(f"declare {ty} {function}({ty}, {ty}, {mask})")
         return self.emit(f"call {ty} {function}({ty} {x}, {ty} zeroinitializer, {mask} -1)")
 
     def _pick(self, value: str, lanes: int, places: range | list[int]) -> str:

@@ -1,5 +1,5 @@
-"""A prepared module's text in; the same, with what is known of both of two values not computed anew of the one selected
-from them, out.
+"""A prepared module in; the same, with what is known of both of two values not computed anew of the one selected from
+them, out.
 
 A sorting network that orders by a key computes it of every value that it has just swapped: ``f(c ? a : b)``. Where
 ``f(a)`` and ``f(b)`` are there already, one selection ``c ? f(a) : f(b)`` takes the place of all that ``f`` does.
@@ -7,97 +7,111 @@ A sorting network that orders by a key computes it of every value that it has ju
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
+from typing import NamedTuple
 
-_FLAGS = r"(?:(?:nuw|nsw|exact|disjoint|nneg|fast|nnan|ninf|nsz|arcp|contract|afn|reassoc) )*"
-_TYPE = r"<\d+ x \w+>|\w+"
-_NAME = re.compile(r"%[\w.$-]+")
-_PURE = re.compile(
-    rf"(?:(?:add|sub|mul|shl|lshr|ashr|and|or|xor|fadd|fsub|fmul|fdiv|fneg|udiv|sdiv|urem|srem|frem) {_FLAGS}"
-    rf"(?P<type>{_TYPE}) [^,!#()]+(?:, [^,!#()]+)?"
-    rf"|(?:trunc|zext|sext|fptrunc|fpext|fptoui|fptosi|uitofp|sitofp|bitcast) {_FLAGS}(?:{_TYPE}) [^,!#()]+ to "
-    rf"(?P<to>{_TYPE})"
-    rf"|(?:tail )?call {_FLAGS}(?P<result>{_TYPE}) @llvm\.(?:fmuladd|fma|fabs|sqrt|floor|ceil|trunc|rint|round|abs|"
-    r"minnum|maxnum|[us]min|[us]max|fsh[lr])\.\w+\([^()]*\)(?: #\d+)?)"
+from headwater.llvm.ir import BINARY, Body, Inst, Module, label_of
+from headwater.llvm.text import names_in
+
+_PURE = BINARY | frozenset("fneg trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp bitcast".split())
+_FUNCTIONS = frozenset(
+    "fmuladd fma fabs sqrt floor ceil trunc rint round abs minnum maxnum umin smin umax smax fshl fshr".split()
 )
-"""What depends on nothing but its operands, of which constants are not written with parentheses."""
-_SELECT = re.compile(rf"select i1 (?P<if>%[\w.$-]+), (?P<type>{_TYPE}) (?P<a>[^,!#()]+), (?P=type) (?P<b>[^,!#()]+)")
-_MADE = re.compile(r"  (?P<name>%[\w.$-]+) = (?P<rest>.*)")
-_FUNCTION = re.compile(r"^define .*?^\}", re.MULTILINE | re.DOTALL)
-
-_Choice = tuple[str, str, str]
-"""A condition, and the values chosen by it."""
+_INTRINSIC = "llvm."
 
 
-def chosen_once(text: str) -> str:
-    """The module's text; the very same if there is nothing to do."""
-    return _FUNCTION.sub(lambda match: _function(match[0]), text) if "= select i1 " in text else text
+class _Choice(NamedTuple):
+    """A condition, and the values chosen by it."""
+
+    condition: str
+    yes: str
+    no: str
 
 
-def _function(text: str) -> str:
-    lines = text.split("\n")
-    selected: dict[int, str] = {}  # line -> what to compute there instead
-    known: dict[str, str] = {}
+def chosen_once(module: Module) -> None:
+    """Select what is known."""
+    for body in module.bodies.values():
+        if "select" in body.operations:
+            _function(body)
+
+
+def _function(body: Body) -> None:
+    changes: dict[int, list[str]] = {}
+    known: dict[object, str] = {}
     choices: dict[str, _Choice] = {}
     deep: set[str] = set()  # what is selected in place of several operations, one after the other
     shallow: set[str] = set()  # and in place of one: that is as long
-    for number, line in enumerate(lines):
-        made = _MADE.fullmatch(line)
-        if made is None:
-            if line and not line.startswith(" "):
+    unused: dict[int, Inst] = {}  # what may go if nobody uses its result
+    for number, operation in enumerate(body.operations):
+        if not operation:
+            if label_of(body.lines[number]):
                 known, choices = {}, {}  # another block: what this one has need not have been computed
             continue
-        name, rest = made["name"], made["rest"]
-        if select := _SELECT.match(rest):
-            choices[name] = select["if"], select["a"], select["b"]
-        elif pure := _PURE.fullmatch(rest):
-            kind = pure["type"] or pure["to"] or pure["result"]
-            operands = _NAME.findall(rest)
-            if kind != "i1" and (choice := _choice(rest, operands, known, choices)) is not None:
-                choices[name] = choice
-                if not shallow.isdisjoint(operands) or not deep.isdisjoint(operands):
-                    deep.add(name)
-                    selected[number] = f"  {name} = select i1 {choice[0]}, {kind} {choice[1]}, {kind} {choice[2]}"
-                else:
-                    shallow.add(name)
-            known[rest] = name
-    if not selected:
-        return text
-    for number, line in selected.items():
-        lines[number] = line
-    return "\n".join(_used(lines))
+        inst = _read(body, number, operation)
+        if inst is None:
+            continue
+        unused[number] = inst
+        if inst.op == "select":
+            condition, yes, no = inst.args
+            choices[inst.name] = _Choice(condition.text, yes.text, no.text)
+            continue
+        operands = [value.text for value in inst.args]
+        if inst.ty.text != "i1" and (choice := _choice(inst, known, choices)) is not None:
+            choices[inst.name] = choice
+            if not shallow.isdisjoint(operands) or not deep.isdisjoint(operands):
+                deep.add(inst.name)
+                selected = f"select i1 {choice.condition}, {inst.ty} {choice.yes}, {inst.ty} {choice.no}"
+                changes[number] = [f"  {inst.name} = {selected}"]
+            else:
+                shallow.add(inst.name)
+        known[_computation(inst)] = inst.name
+    if changes:
+        body.replace(changes | _without_unused(body, unused, changes))
 
 
-def _choice(rest: str, operands: list[str], known: Mapping[str, str], choices: Mapping[str, _Choice]) -> _Choice | None:
+def _read(body: Body, number: int, operation: str) -> Inst | None:
+    """The instruction in a line if it is a selection by one bit, or depends on nothing but its operands; constants that
+    are computed or splat are left alone."""
+    if operation == "select":
+        inst = body.inst(number)
+        if inst is None or inst.flags or inst.args[0].ty.kind == "vec" or not inst.args[0].is_local:
+            return None
+    elif operation in _PURE or (operation == "call" and "@llvm." in body.lines[number]):
+        inst = body.inst(number)
+        if inst is None or inst.attached or (operation == "call" and inst.detail.split(".")[1] not in _FUNCTIONS):
+            return None
+    else:
+        return None
+    plain = inst.ty.kind in ("int", "float") or inst.ty.scalar.kind in ("int", "float") or inst.ty.text == "ptr"
+    return inst if plain and not any("(" in value.text or "," in value.text for value in inst.args) else None
+
+
+def _computation(inst: Inst, choices: Mapping[str, str] | None = None) -> object:
+    """What is the same for two instructions if their results are; with other values in place of some operands."""
+    texts = [value.text if choices is None else choices.get(value.text, value.text) for value in inst.args]
+    return inst.op, inst.flags, inst.detail, inst.ty.text, *texts, *(value.ty.text for value in inst.args)
+
+
+def _choice(inst: Inst, known: Mapping[object, str], choices: Mapping[str, _Choice]) -> _Choice | None:
     """What the operation comes to if its operands have been selected by one condition from what it is known of."""
-    for condition in dict.fromkeys(choices[operand][0] for operand in operands if operand in choices):
-        sides = []
-        for side in (1, 2):
-
-            def chosen(match: re.Match[str], side: int = side, condition: str = condition) -> str:
-                choice = choices.get(match[0])
-                return choice[side] if choice is not None and choice[0] == condition else match[0]
-
-            sides.append(known.get(_NAME.sub(chosen, rest)))
-        if sides[0] is not None and sides[1] is not None:
-            return condition, sides[0], sides[1]
+    chosen = {value.text: choices[value.text] for value in inst.args if value.text in choices}
+    for condition in dict.fromkeys(choice.condition for choice in chosen.values()):
+        own = {name: choice for name, choice in chosen.items() if choice.condition == condition}
+        yes = known.get(_computation(inst, {name: choice.yes for name, choice in own.items()}))
+        no = known.get(_computation(inst, {name: choice.no for name, choice in own.items()}))
+        if yes is not None and no is not None:
+            return _Choice(condition, yes, no)
     return None
 
 
-def _used(lines: list[str]) -> list[str]:
-    """The lines without operations and selections whose results nobody uses."""
-    uses = Counter(name for line in lines for name in _NAME.findall(line.partition(" = ")[2] or line))
-    kept = []
-    for line in reversed(lines):
-        made = _MADE.fullmatch(line)
-        if (
-            made is not None
-            and not uses[made["name"]]
-            and (_PURE.fullmatch(made["rest"]) or _SELECT.match(made["rest"]))
-        ):
-            uses.subtract(_NAME.findall(made["rest"]))
-        else:
-            kept.append(line)
-    return kept[::-1]
+def _without_unused(body: Body, unused: Mapping[int, Inst], changes: Mapping[int, list[str]]) -> dict[int, list[str]]:
+    """No lines for operations and selections whose results nobody uses, now that there are ``changes``."""
+    lines = [changes.get(number, (line,))[0] for number, line in enumerate(body.lines)]
+    uses = Counter(name for line in lines for name in names_in(line.partition(" = ")[2] or line))
+    gone: dict[int, list[str]] = {}
+    for number in sorted(unused, reverse=True):
+        if not uses[unused[number].name]:
+            uses.subtract(names_in(lines[number].partition(" = ")[2]))
+            gone[number] = []
+    return gone

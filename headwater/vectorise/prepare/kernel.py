@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from headwater.errors import InternalError
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import Block, Function, Inst, Module, Param, Value
-from headwater.llvm.types import I64, VOID, ptr_type
+from headwater.llvm.text import symbols_in
+from headwater.llvm.types import I64, LOCAL_SPACE, VOID, ptr_type
 from headwater.vectorise import DYNAMIC_LOCAL
 from headwater.vectorise.analysis.cost import LANES
 from headwater.vectorise.analysis.shapes import PRIMITIVE, Shapes
@@ -24,7 +25,11 @@ from headwater.vectorise.prepare.recurrences import narrow_recurrences
 from headwater.vectorise.prepare.regroup import regroup
 from headwater.vectorise.prepare.swizzle import fold_shuffles
 
-LOCAL_GLOBAL = re.compile(r"= .*addrspace\(3\) global ")
+
+def is_local(module: Module, name: str) -> bool:
+    """Whether ``@name`` is a variable in local memory."""
+    known = module.variable(name) if name in module.globals else None
+    return known is not None and known.space == LOCAL_SPACE
 
 
 @dataclass(slots=True, eq=False)
@@ -119,7 +124,7 @@ def _locals_to_parameters(module: Module, function: Function, fresh: Iterator[st
     """Turn the __local variables that the kernel uses into pointer parameters."""
     names: dict[str, Param] = {}
     sizes: list[int] = []
-    local_globals = {n for n, line in module.globals.items() if LOCAL_GLOBAL.search(line)}
+    local_globals = {name[1:].strip('"') for name in module.globals if is_local(module, name)}
     if not local_globals:
         return sizes
 
@@ -138,7 +143,7 @@ def _locals_to_parameters(module: Module, function: Function, fresh: Iterator[st
             for position, value in enumerate(inst.args):
                 if value.is_local or "@" not in value.text:
                     continue
-                if not any(g in local_globals for g in re.findall(r'@(?:"[^"]*"|[\w.$-]+)', value.text)):
+                if local_globals.isdisjoint(symbols_in(value.text)):
                     continue
                 made = Added(fresh)
                 inst.args[position] = _expand(module, value, parameter, made)
@@ -176,7 +181,7 @@ class Added:
 def _expand(module: Module, value: Value, parameter: Callable[[str], str], made: Added) -> Value:
     """A constant expression over __local variables, as instructions over their parameters."""
     if value.text.startswith("@"):
-        if value.text in module.globals and LOCAL_GLOBAL.search(module.globals[value.text]):
+        if is_local(module, value.text):
             return Value(value.ty, parameter(value.text))
         return value
     if "@" not in value.text:
