@@ -22,8 +22,16 @@ MOST_IN_A_CIRCLE = 6
 
 OF_LIBRARIES = {"_FuncPointer", "_actions", "_asdict", "_exit", "_parse_table", "_replace", "_write"}
 """Private names of other projects' objects that are read (argparse, ctypes, Lark, named tuples, os)."""
-INSIDE = {"emulate": (("wave",), ("watch",), ("gcn", "vliw"), ("",))}
-"""Rows of sub-packages: each imports only itself and those of rows before its own. "" are the package's own modules."""
+INSIDE = {
+    "emulate": (("wave",), ("watch",), ("gcn", "vliw"), ("",)),
+    "runtime": (
+        ("checking", "events", "images", "shapes", "values"), ("interface", "signature"), ("streams",), ("program",),
+        ("host",), ("cpu", "simulated", "opencl"), ("gcn", "vliw"), ("devices",), ("brook", "il"), ("machine_code",),
+        ("loading",),
+    ),
+}  # fmt: skip
+"""Rows of sub-packages and modules: each imports only itself and those of rows before its own. "" are the package's other
+modules."""
 
 
 def package(module):

@@ -128,7 +128,7 @@ def add_launch_options(made: Parser, *, simulated: bool = False, several: bool =
 def compiled_program(args: argparse.Namespace, device: Device) -> Any:
     """The program of the file, or of standard input, that the command line names."""
     from headwater import sources
-    from headwater.runtime.program import program_of
+    from headwater.runtime.loading import program_of
 
     return program_of(*sources.given(args.file), args.language, build_options(args), device)
 

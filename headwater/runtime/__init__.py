@@ -6,7 +6,8 @@ from headwater.runtime.devices import device, devices
 from headwater.runtime.events import Event
 from headwater.runtime.images import Image
 from headwater.runtime.interface import Buffer, Device, DeviceKernel, DeviceProgram, Queue
-from headwater.runtime.program import Kernel, Program, compile
+from headwater.runtime.loading import compile
+from headwater.runtime.program import Kernel, Program
 from headwater.runtime.streams import Stream, stream
 from headwater.runtime.values import Local, Sampler
 

@@ -193,6 +193,14 @@ def device_for(target: str) -> SimulatedDevice:
     return next((device for device in found if device.chip.target in device.chip.aliases), found[0])
 
 
+def does_not_run(filename: str, target: str, device: Device) -> DeviceError:
+    """The error for a device that does not run a file's machine code."""
+    return DeviceError(
+        f"{filename} holds machine code for {target}, which {device.name} does not run",
+        hint=f"choose a simulated device: {device_for(target).name}",
+    )
+
+
 def all_devices() -> list[SimulatedDevice]:
     """A device for each chip that can be emulated."""
     from headwater import chips

@@ -82,9 +82,9 @@ class _Translated(ClProgram):
         chip = getattr(target, "chip", None)
         if chip is None or not chip.is_vliw:
             if not self._text:
-                from headwater.runtime.machine_code import not_run
+                from headwater.runtime.devices import does_not_run
 
-                raise not_run(self._filename, self._images[0].target, target)
+                raise does_not_run(self._filename, self._images[0].target, target)
             self._translation.require(self._filename)
             step = self._translation.step
             if step is not None and target not in self.built and (step.pixels or target.kind == "opencl"):

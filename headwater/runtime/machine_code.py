@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.errors import CodeObjectError, DeviceError
+from headwater.errors import CodeObjectError
 from headwater.isa.gcn.codeobject import load
-from headwater.runtime.devices import device_for
+from headwater.runtime.devices import device_for, does_not_run
 from headwater.runtime.interface import Device, DeviceProgram, current, resolve
 from headwater.runtime.program import ClKernel, ClProgram, Program
 from headwater.runtime.simulated.device import SimulatedDevice
@@ -26,14 +26,6 @@ def load_program(code: bytes, filename: str, device: Device | None) -> Program[A
                 device = device_for(images[0].target)
             return IlProgram(images[0].il, filename, "", device, images)
     return MachineProgram(code, filename, device)
-
-
-def not_run(filename: str, target: str, device: Device) -> DeviceError:
-    """The error for a device that does not run a file's machine code."""
-    return DeviceError(
-        f"{filename} holds machine code for {target}, which {device.name} does not run",
-        hint=f"choose a simulated device: {device_for(target).name}",
-    )
 
 
 _CAL_IMAGES = (b"\x7c\0", b"\x7d\0")
@@ -61,7 +53,7 @@ class MachineProgram(ClProgram):
         """The program loaded on a device. UsageError if it is not for that chip, DeviceError if it is none."""
         target = resolve(device) if device is not None else self.default_device
         if not isinstance(target, SimulatedDevice):
-            raise not_run(self.filename, self.target, target)
+            raise does_not_run(self.filename, self.target, target)
         built = self.built.get(target)
         if built is None:
             built = self.built[target] = target.load(self._code, self.filename)

@@ -1,16 +1,15 @@
-"""A source file or text passes in; a `Program` passes out, whose attributes are kernels to launch."""
+"""OpenCL C or HIP passes in; a `Program` passes out, whose attributes are kernels to launch. Programs in other
+languages (`headwater.runtime.brook`, `headwater.runtime.il`) are made of the same parts."""
 
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import getitem
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 import numpy as np
 
-from headwater import sources
 from headwater.base.tools import tool
 from headwater.errors import LaunchError, UsageError
 from headwater.opencl.kernels import hip_options
@@ -92,9 +91,10 @@ class Program(Generic[K]):
         raise unknown_kernel(name, list(kernels), self.filename)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if (origin := self.__dict__.get("_loaded_from")) is None:
+        origin: tuple[Any, ...] | None = self.__dict__.get("_loaded_by")
+        if origin is None:
             raise TypeError(f"{self!r} does not come from headwater.compile: it cannot be pickled")
-        return _loaded, origin
+        return origin
 
     def __getitem__(self, name: str) -> K:
         if name not in self.kernels:
@@ -357,81 +357,3 @@ def _by_name(info: KernelInfo, args: tuple[Any, ...], named: dict[str, Any]) -> 
     if missing or len(args) > len(names):
         raise count_error(info, len(args) + len(named))
     return (*args, *(named[name] for name in rest))
-
-
-# -- compiling ---------------------------------------------------------------------------------------------------------
-
-
-def compile(
-    path_or_source: str | os.PathLike[str],
-    language: Language | None = None,
-    options: str = "",
-    device: Device | str | None = None,
-) -> Program[Any]:
-    """Compile a Brook+ (``.br``), OpenCL C (``.cl``), HIP (``.hip``, ``.cu``) or ATI IL (``.il``) file, or source text,
-    for the current device.
-
-    A string with a line break or a brace is source text, anything else a path. The ``language``, ``"brook"``,
-    ``"opencl"``, ``"hip"`` or ``"il"``, follows from the file's ending or from the text. ``options`` are a compiler's:
-    ``-D N=4 -I include``. ``device``: the program's device where a launch does not name one. What was compiled before
-    comes from the cache. Files of machine code (``.hsaco``, ``.co``, ``.cal``) are taken as they are, for a simulated
-    device.
-
-    SourceError with the position if the source is wrong, UsageError for a missing file or unknown option.
-    """
-    if not isinstance(options, str):
-        raise UsageError(f"options are one string, as on a command line, not a {type(options).__name__}")
-    return program_of(*sources.read(path_or_source), language, options, resolve(device) if device is not None else None)
-
-
-def program_of(
-    source: str | bytes, filename: str, language: str | None, options: str, target: Device | None
-) -> Program[Any]:
-    """The program of source text or machine code that has been read; otherwise as `compile`."""
-    chosen = None if isinstance(source, bytes) else sources.language_of(source, filename, language)
-    return _loaded(source, filename, chosen, options, target)
-
-
-def _loaded(
-    source: str | bytes, filename: str, language: Language | None, options: str, device: Device | None
-) -> Program[Any]:
-    """A program of source text in ``language``, or of machine code; also how a pickled one comes to life."""
-    program: Program[Any]
-    if isinstance(source, bytes) or language is None:
-        from headwater.runtime.machine_code import load_program
-
-        assert isinstance(source, bytes)
-        program = load_program(source, filename, device)
-    else:
-        program = _LOADERS[language](source, filename, options, device)
-    program.__dict__["_loaded_from"] = (source, filename, language, options, device)
-    return program
-
-
-def _load_opencl(source: str, filename: str, options: str, device: Device | None) -> Program[Any]:
-    return ClProgram(source, filename, options, device)
-
-
-def _load_hip(source: str, filename: str, options: str, device: Device | None) -> Program[Any]:
-    return HipProgram(source, filename, options, device)
-
-
-def _load_brook(source: str, filename: str, options: str, device: Device | None) -> Program[Any]:
-    from headwater.runtime.brook.program import load
-
-    program: Program[Any] = load(source, filename, options, device)
-    return program
-
-
-def _load_il(source: str, filename: str, options: str, device: Device | None) -> Program[Any]:
-    from headwater.runtime.il import IlProgram
-
-    return IlProgram(source, filename, options, device)
-
-
-_LOADERS: dict[Language, Callable[[str, str, str, Device | None], Program[Any]]] = {
-    "opencl": _load_opencl,
-    "brook": _load_brook,
-    "il": _load_il,
-    "hip": _load_hip,
-}

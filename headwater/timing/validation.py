@@ -53,7 +53,7 @@ def simulate_row(row: Mapping[str, Any], folder: Path) -> tuple[float, Report]:
 
     UsageError for a unit that there is not.
     """
-    from headwater.runtime.program import compile
+    from headwater.runtime.loading import compile
     from headwater.timing.simulate import Recorded, simulated
 
     unit = str(row["unit"])

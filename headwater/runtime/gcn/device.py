@@ -65,7 +65,7 @@ class GcnDevice(SimulatedDevice):
 
     def load(self, code: bytes, filename: str) -> DeviceProgram:
         """The kernels of a code object. UsageError if it was made for another chip's instructions."""
-        from headwater.runtime.gcn.arguments import kernel_info
+        from headwater.runtime.simulated.arguments import kernel_info
 
         loaded = _load(code, filename)
         self._check_target(loaded, filename)

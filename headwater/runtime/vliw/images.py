@@ -48,7 +48,7 @@ def image_of(text: str, chip: Chip, filename: str, program: Program | None = Non
 def kernel_image(kernel: IlKernel, chip: Chip) -> Image:
     """An OpenCL kernel compiled for a chip, with all that a launch must know of it. Raises what `image_of` does."""
     from headwater.isa.vliw.image import Argument
-    from headwater.runtime.gcn.arguments import described
+    from headwater.runtime.simulated.arguments import described
 
     args = tuple(Argument(described(arg, at)) for arg, at in zip(kernel.info.args, kernel.slots, strict=True))
     made = image_of(kernel.text, chip, f"{kernel.info.name}.il")

@@ -93,7 +93,7 @@ def build(device: VliwDevice, source: str, filename: str, options: str) -> Devic
 
 def kernels(device: VliwDevice, images: Sequence[Image], filename: str) -> Mapping[str, ShaderKernel]:
     """The kernels of images from a file. UsageError for CAL programs, whose arrays no image describes."""
-    from headwater.runtime.gcn.arguments import argument
+    from headwater.runtime.simulated.arguments import argument
 
     found = {}
     for image in images:
