@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from headwater.base.arrays import address, aligned_bytes
-from headwater.chips.gcn_isas import ISA_OF_TARGET, ISAS, TRAITS
+from headwater.chips.gcn_isas import ISA_OF_TARGET, TRAITS
 from headwater.emulate.gcn.reference import step
 from headwater.emulate.gcn.reference_registers import Wave
 from headwater.emulate.wave.layout import LANES
@@ -72,11 +72,11 @@ def _dst_sel(rng: random.Random) -> dict[str, int]:
     return {f"dst_sel_{axis}": value for axis, value in zip("xyzw", chosen, strict=True)}
 
 
-def _format(rng: random.Random, *, buffer: bool, generation: int) -> tuple[int, int]:
+def _format(rng: random.Random, *, buffer: bool, isa: str) -> tuple[int, int]:
     data = rng.choice([n for n in resources.DATA_FORMATS if not buffer or n < 15])
     name = resources.DATA_FORMATS[data].name
     kinds = [0, 1, 2, 3, 4, 5, 7]
-    if generation < 2:
+    if TRAITS[isa].has_signed_ogl_formats:
         kinds.append(resources.SNORM_OGL)
     if not buffer and set(resources.DATA_FORMATS[data].widths) == {8}:
         kinds += [resources.SRGB] * 2
@@ -87,11 +87,10 @@ def _format(rng: random.Random, *, buffer: bool, generation: int) -> tuple[int, 
 
 def make_trial(row: Row, isa: str, rng: random.Random, values: np.random.Generator) -> Trial | None:
     """A random trial of a row; None where what came out is no instruction, or asks for what is not emulated."""
-    generation = min(ISAS.index(isa), 3)
     fields = layouts(isa)[row.encoding]
     image = row.encoding == "MIMG"
     encoded: dict[str, int] = {"op": row.opcodes[isa], "vaddr": ADDRESS, "vdata": DATA, "srsrc": RESOURCE // 4}
-    data, kind = _format(rng, buffer=not image, generation=generation)
+    data, kind = _format(rng, buffer=not image, isa=isa)
     scalars = np.zeros(16, np.uint32)
     floats = [rng.choice(_FLOATS) if rng.random() < 0.1 else rng.uniform(-1.5, 2.5) for _ in range(4096)]
     pool = np.array(floats, np.float32)

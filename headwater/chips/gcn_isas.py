@@ -8,24 +8,31 @@ Guide for AMDGPU Backend; what comes from elsewhere says so.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+_PAIRS: dict[int, str] = {106: "vcc", 126: "exec"}
+_PAIRS_GFX8: dict[int, str] = {102: "flat_scratch", 104: "xnack_mask"}
+_TRAP_PAIRS: dict[int, str] = {108: "tba", 110: "tma"}
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Traits:
     """An instruction set.
 
     ``targets``: LLVM's processors that have it ("Processors"). ``generation``: 6 to 9.
 
     ``scalar_groups``: ranges of numbers of scalar registers that no operand of several registers crosses.
-    ``first_trap_register``: TTMP0. ``has_inverse_two_pi``: the inline constant 1/(2π). ``has_apertures``: sources that
-    hold the limits of shared and private memory. ``has_lds_direct``: the source LDS_DIRECT.
+    ``named_pairs``: the first numbers of pairs that have a name. ``first_trap_register``: TTMP0.
+    ``has_inverse_two_pi``: the inline constant 1/(2π). ``has_apertures``: sources that hold the limits of shared and
+    private memory. ``has_lds_direct``: the source LDS_DIRECT.
 
     ``has_scalar_load_literal``: the offset of a scalar load may be a literal. ``most_vmcnt``: what s_waitcnt can let
     VMCNT be. ``sdwa``, ``dpp``: the rows' flags of instructions that may have a second word for parts of lanes, or for
     other lanes. ``has_row_newbcast``: that broadcast of DPP. ``vop3_of_vop1``: VOP3's opcode of VOP1's first operation.
-    ``has_long_interpolation``: VOP3 interpolates.
+    ``has_long_interpolation``: VOP3 interpolates. ``has_sdwa_masks``: compares of SDWA write any pair of scalar
+    registers, elsewhere VCC. ``last_message``: of s_sendmsg, beside MSG_SYSMSG. ``last_hardware_register``: of
+    s_getreg. ``has_half_overflow_mode``: FP16_OVFL of MODE.
 
     ``vgpr_granule``: in what steps descriptors of kernels count VGPRs ("compute_pgm_rsrc1"). ``has_unified_registers``:
     AGPRs are the upper part of the VGPRs' file. ``has_accumulation_file``: there are as many AGPRs as VGPRs, in a file
@@ -49,6 +56,7 @@ class Traits:
     targets: tuple[str, ...]
     generation: int
     scalar_groups: tuple[tuple[int, int], ...]
+    named_pairs: Mapping[int, str] = field(default_factory=lambda: _PAIRS | _PAIRS_GFX8)
     first_trap_register: int = 108
     has_inverse_two_pi: bool = True
     has_apertures: bool = True
@@ -60,6 +68,10 @@ class Traits:
     has_row_newbcast: bool = False
     vop3_of_vop1: int = 0x140
     has_long_interpolation: bool = True
+    has_sdwa_masks: bool = True
+    last_message: int = 10
+    last_hardware_register: int = 19
+    has_half_overflow_mode: bool = True
     vgpr_granule: int = 4
     has_unified_registers: bool = False
     has_accumulation_file: bool = False
@@ -82,6 +94,8 @@ _TOP = ((124, 125), (126, 128))
 _OF_PAIRS = ((106, 108), (108, 110), (110, 112), (112, 124), *_TOP)
 _OF_GFX9 = ((0, 102), (102, 104), (104, 106), (106, 108), (108, 124), *_TOP)
 _OLD: dict[str, Any] = {
+    "last_hardware_register": 7,
+    "has_half_overflow_mode": False,
     "first_trap_register": 112,
     "has_apertures": False,
     "most_vmcnt": 15,
@@ -91,6 +105,7 @@ _OLD: dict[str, Any] = {
 }
 _OLDEST: dict[str, Any] = {
     **_OLD,
+    "last_message": 3,
     "has_inverse_two_pi": False,
     "sdwa": frozenset(),
     "dpp": frozenset(),
@@ -108,6 +123,7 @@ TRAITS: Mapping[str, Traits] = {
             ("gfx600", "gfx601", "gfx602"),
             6,
             ((0, 104), *_OF_PAIRS),
+            named_pairs=_PAIRS | _TRAP_PAIRS,
             has_flat=False,
             wraps_lds_addresses=False,
             **_OLDEST,
@@ -117,6 +133,7 @@ TRAITS: Mapping[str, Traits] = {
             ("gfx700", "gfx701", "gfx702", "gfx703", "gfx704", "gfx705"),
             7,
             ((0, 104), (104, 106), *_OF_PAIRS),
+            named_pairs=_PAIRS | _TRAP_PAIRS | {104: "flat_scratch"},
             has_scalar_load_literal=True,
             **_OLDEST,
         ),
@@ -125,7 +142,10 @@ TRAITS: Mapping[str, Traits] = {
             ("gfx801", "gfx802", "gfx803", "gfx805", "gfx810"),
             8,
             ((0, 102), (102, 104), (104, 106), *_OF_PAIRS),
+            named_pairs=_PAIRS | _TRAP_PAIRS | _PAIRS_GFX8,
             sdwa=frozenset(("sdwa", "sdwa8")),
+            has_sdwa_masks=False,
+            last_message=4,
             keeps_high_halves=False,
             pads_image_halves=True,
             counts_buffer_bytes=True,

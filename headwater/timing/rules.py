@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.chips.checks import CODE_WAYS, LINE_BYTES
-from headwater.chips.gcn_isas import ISA_OF_TARGET, traits_of
+from headwater.chips.gcn_isas import traits_of
 from headwater.chips.occupancy import Occupancy
 from headwater.isa.gcn.cost import address_cycles, alu_cycles, scalar_cycles
 from headwater.isa.gcn.model import Register
@@ -187,8 +187,9 @@ def _internal(op: Any, instruction: Instruction, chip: Chip) -> None:
     op["kind"] = _NOP
     if name == "s_waitcnt":
         op["kind"] = _WAIT
-        vm, exp, lgkm = waitcnt_fields(simm, ISA_OF_TARGET[chip.target])
-        most = traits_of(chip.target).most_vmcnt
+        traits = traits_of(chip.target)
+        vm, exp, lgkm = waitcnt_fields(simm, traits)
+        most = traits.most_vmcnt
         op["vm"], op["exp"], op["lgkm"] = 255 if vm >= most else vm, exp, 255 if lgkm >= 15 else lgkm
     elif name == "s_barrier":
         op["kind"] = _BARRIER

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from headwater.chips.gcn_isas import ISAS, TRAITS
+from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.gcn import atomics, lds_pairs
 from headwater.emulate.gcn.control import scalar_operand
 from headwater.emulate.gcn.program import meaning
 from headwater.emulate.wave.atomics import put_array
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.helpers import BUFFER as IN_BUFFER
-from headwater.emulate.wave.layout import BUFFER, LANES
+from headwater.emulate.wave.layout import BUFFER, BUFFER_FLAGS, LANES, trait_bits
 from headwater.emulate.wave.lower_llvm import EffectValues, Wide
 from headwater.emulate.wave.memory import LIKELY, Address, PartAccess, vector
 from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS, Mask, number
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 Place = Callable[[int], Address]
 """Gives a part's address."""
-_FLAGS = {"indexed": 1, "formatted": 2, "checked": 4}
-"""See buffers.h."""
 _HALF = 1 << 31
 _ALL = (1 << 32) - 1
 
@@ -304,8 +302,8 @@ class RangedAccess(Access):
         words += [
             (self.soffset.typed, BUFFER.offset["soffset"]),
             (f"i32 {fields['offset']}", BUFFER.offset["offset"]),
-            (f"i32 {ISAS.index(t.program.isa)}", BUFFER.offset["generation"]),
-            (f"i32 {sum(_FLAGS[name] for name, value in on.items() if value)}", BUFFER.offset["flags"]),
+            (f"i32 {trait_bits(TRAITS[t.program.isa])}", BUFFER.offset["traits"]),
+            (f"i32 {sum(1 << n for n, name in enumerate(BUFFER_FLAGS) if on[name])}", BUFFER.offset["flags"]),
         ]
         for word, at in words:
             b.line(f"store {word}, ptr {b.emit(f'getelementptr i8, ptr %buffer, i64 {at}')}, align 4")

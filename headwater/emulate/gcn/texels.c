@@ -159,7 +159,7 @@ static u32 understand(struct wave *w, const struct texels *x, u64 pc, struct for
     if (f->kind == NUM_FLOAT) fits = small || shared;
     if (f->kind == NUM_SNORM) fits = signs;
     if (f->kind == NUM_SRGB) fits = bytes && !(x->flags & IS_BUFFER);
-    if (f->kind == NUM_SNORM_OGL) fits = x->generation < 2;
+    if (f->kind == NUM_SNORM_OGL) fits = (x->traits & HAS_SIGNED_OGL_FORMATS) != 0;
     if (shared && (f->kind != NUM_FLOAT || x->kind == KIND_STORE)) fits = 0;
     return fits ? 1 : refuse(w, pc, WHY_NUM_FORMAT, f->data | f->kind << 8);
 }
@@ -211,7 +211,7 @@ static u32 buffer_format(struct wave *w, const struct texels *x, u64 pc, struct 
 
 /* See buffers.h; an element is inside of a buffer as a whole or not at all. */
 static u32 buffer_places(struct wave *w, struct texels *x, u64 pc, const struct format *f) {
-    struct buffer b = {.soffset = x->soffset, .offset = x->offset, .generation = x->generation};
+    struct buffer b = {.soffset = x->soffset, .offset = x->offset, .traits = x->traits};
     __builtin_memcpy(b.resource, x->resource, sizeof b.resource);
     b.flags = IS_FORMATTED | (x->flags & IS_IDXEN ? IS_INDEXED : 0);
     for (u32 lane = 0; lane < LANES; lane++) {
@@ -244,7 +244,7 @@ struct image {
 };
 
 static u32 image_of(struct wave *w, const struct texels *x, u64 pc, struct image *m) {
-    const u32 *r = x->resource, *at = IMAGE_FIELDS[x->generation > 2], old = x->generation < 3;
+    const u32 *r = x->resource, old = !(x->traits & HAS_SWIZZLE_MODES), *at = IMAGE_FIELDS[!old];
     m->type = get(r, at[IMAGE_TYPE]);
     m->format.data = get(r, at[IMAGE_DATA_FORMAT]);
     m->format.kind = get(r, at[IMAGE_NUM_FORMAT]);
@@ -260,7 +260,7 @@ static u32 image_of(struct wave *w, const struct texels *x, u64 pc, struct image
     if (m->type >= TYPE_MSAA) return refuse(w, pc, WHY_MSAA, m->type);
     if (get(r, at[IMAGE_TILING]) != (old ? LINEAR_OLD : LINEAR_NEW))
         return refuse(w, pc, old ? WHY_TILING : WHY_SWIZZLE, (u32)get(r, at[IMAGE_TILING]));
-    if (x->generation >= 2 && get(r, at[IMAGE_COMPRESSION])) return refuse(w, pc, WHY_COMPRESSION, 0);
+    if (x->traits & HAS_COMPRESSED_IMAGES && get(r, at[IMAGE_COMPRESSION])) return refuse(w, pc, WHY_COMPRESSION, 0);
     if (x->flags & IS_LWE && get(r, at[IMAGE_MIN_LOD_WARN])) return refuse(w, pc, WHY_LOD_WARNING, 0);
     if (!understand(w, x, pc, &m->format)) return 0;
     m->base = get(r, at[IMAGE_BASE]) << 8;
@@ -294,7 +294,7 @@ static struct level level_of(const struct texels *x, const struct image *m, u32 
     u32 last = m->base_level + m->levels - 1, bytes = m->format.bytes;
     level += m->base_level;
     struct level l = {0, 0, most(m->width >> level, 1), most(m->height >> level, 1), most(m->depth >> level, 1), m->pitch};
-    if (x->generation > 2) {
+    if (x->traits & HAS_SWIZZLE_MODES) {
         u32 rows = 0, height = m->height;
         for (u32 n = 0; n <= last; n++) {
             if (n == level) l.offset = (u64)rows * m->pitch * bytes;

@@ -9,12 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from headwater.chips.gcn_isas import ISAS, TRAITS
+from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.gcn.control import scalar_operand
 from headwater.emulate.gcn.vector import put
 from headwater.emulate.wave.atomics import put_array, update_lanes
 from headwater.emulate.wave.builder import Value
-from headwater.emulate.wave.layout import LANES
+from headwater.emulate.wave.layout import LANES, trait_bits
 from headwater.emulate.wave.memory import Address
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Mask, number
 from headwater.isa.gcn import images, resources
@@ -43,7 +43,7 @@ TEXELS: Final = Struct(
     ("u32", "resource", 8),
     ("u32", "sampler", 4),
     ("u32", "soffset", 1),
-    ("u32", "generation", 1),  # 0 for gfx6
+    ("u32", "traits", 1),
     ("u32", "kind", 1),
     ("u32", "level", 1),
     ("u32", "flags", 1),
@@ -137,7 +137,7 @@ def _put_facts(t: Translator, instruction: Instruction, what: images.Texels) -> 
     }
     flags |= {f"IS_{name.upper()}": fields.get(name, 0) for name in ("offen", "idxen", "addr64", "a16", "r128", "lwe")}
     _put(t, "flags", str(sum(_FLAG[name] for name, on in flags.items() if on)))
-    _put(t, "generation", str(ISAS.index(t.program.isa)))
+    _put(t, "traits", str(trait_bits(TRAITS[t.program.isa])))
     _put(t, "kind", str(_KINDS.index(what.kind)))
     _put(t, "level", str(_LEVELS.index(what.level)))
     _put(t, "dmask", str(fields["dmask"] if image else (1 << what.components) - 1))

@@ -15,6 +15,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.gcn.program import BasicBlock, Program, effects, read_program
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.printer import text, waitcnt_fields
@@ -150,7 +151,7 @@ def _without_index(instruction: Instruction) -> Instruction:
 
 
 def _waited(instruction: Instruction, isa: str, state: State, loads: Mapping[int, _Load]) -> dict[tuple[int, int], int]:
-    vm, _, lgkm = waitcnt_fields(instruction.fields["simm16"], isa)
+    vm, _, lgkm = waitcnt_fields(instruction.fields["simm16"], TRAITS[isa])
     disorder = any(not loads[pc].in_order for pc, _ in state)
 
     def under_way(counter: int, later: int) -> bool:

@@ -6,26 +6,25 @@
    adds the lane's number is not tested unless it has an index, and only the sum of the vector's and the instruction's offset
    wraps at 32 bits. Before gfx9 nothing wraps (LLVM, AMDGPUDAGToDAGISel::SelectMUBUFScratchOffen). */
 
-enum { IS_INDEXED = 1, IS_FORMATTED = 2, IS_CHECKED = 4 };
-
 struct buffer_at { u64 address, offset; u32 inside, by_element; };
 
 static inline struct buffer_at buffer_at(const struct buffer *x, u32 lane, u32 first, u32 second, u32 more, u32 bytes) {
     const u32 *r = x->resource;
-    u32 indexed = x->flags & IS_INDEXED, swizzled = r[1] >> 31, tid = r[3] >> 23 & 1, newer = x->generation >= 3;
+    u32 indexed = x->flags & IS_INDEXED, swizzled = r[1] >> 31, tid = r[3] >> 23 & 1;
+    u32 newer = x->traits & COUNTS_BY_INDEX, in_bytes = x->traits & COUNTS_BUFFER_BYTES;
     u64 stride = r[1] >> 16 & 0x3fff, records = r[2], index = indexed ? first : 0;
     u64 base = (u64)((i64)((r[0] | (u64)r[1] << 32) << 16) >> 16);
     u64 element = newer ? 4 : 2u << (r[3] >> 19 & 3), group = 8u << (r[3] >> 21 & 3);
     struct buffer_at at;
     if (tid && !(newer && indexed && !swizzled)) {
         index += lane;
-        if (x->generation >= 2 && !(newer && x->flags & IS_FORMATTED)) stride |= (u64)(r[3] >> 15 & 15) << 14;
+        if (in_bytes || (newer && !(x->flags & IS_FORMATTED))) stride |= (u64)(r[3] >> 15 & 15) << 14;
     }
     at.offset = (newer ? (u64)(u32)(second + x->offset) : (u64)second + x->offset) + more;
-    at.by_element = stride != 0 && (x->generation == 2 ? swizzled : newer ? indexed : 1);
+    at.by_element = stride != 0 && (in_bytes ? swizzled : newer ? indexed : 1);
     if (tid && !indexed && newer) at.inside = 1;
     else if (at.by_element) at.inside = index < records && !(swizzled && at.offset >= stride);
-    else at.inside = (x->generation == 2 ? index * stride : 0) + at.offset + bytes + x->soffset <= records;
+    else at.inside = (in_bytes ? index * stride : 0) + at.offset + bytes + x->soffset <= records;
     u64 place = index * stride + at.offset;
     if (swizzled)
         place = (index / group * stride + at.offset / element * element) * group + index % group * element +

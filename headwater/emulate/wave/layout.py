@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from headwater.chips.gcn_isas import Traits
 from headwater.native.launch_block import BLOCK
 from headwater.native.structure import Struct, c_declarations
 
@@ -109,10 +110,21 @@ BUFFER: Final = Struct(
     ("u32", "resource", 4),
     ("u32", "soffset", 1),
     ("u32", "offset", 1),  # the instruction's, in bytes
-    ("u32", "generation", 1),  # 0 for gfx6
+    ("u32", "traits", 1),  # those of TRAITS_IN_C that the instruction set has
     ("u32", "flags", 1),
 )
 """A buffer instruction, for buffers.h."""
+BUFFER_FLAGS: Final = ("indexed", "formatted", "checked")
+"""A bit each of its ``flags``."""
+
+TRAITS_IN_C: Final = (
+    "counts_by_index",
+    "counts_buffer_bytes",
+    "has_compressed_images",
+    "has_swizzle_modes",
+    "has_signed_ogl_formats",
+)
+"""Traits of instruction sets that C asks for: a bit each."""
 
 DISPATCH: Final = Struct(
     "dispatch",
@@ -170,6 +182,11 @@ def support_source() -> str:
     return c_header() + Path(__file__).with_name("support.c").read_text()
 
 
+def trait_bits(traits: Traits) -> int:
+    """The bits of ``TRAITS_IN_C`` that an instruction set has."""
+    return sum(1 << n for n, name in enumerate(TRAITS_IN_C) if getattr(traits, name))
+
+
 def c_header() -> str:
     """The declarations that ``support.c`` begins with, and how buffers are reached."""
     constants = {
@@ -185,6 +202,8 @@ def c_header() -> str:
         "WRITABLE": WRITABLE,
         "GDS_BYTES": GDS_BYTES,
         **FAULT_NAMES,
+        **{name.upper(): 1 << n for n, name in enumerate(TRAITS_IN_C)},
+        **{f"IS_{name.upper()}": 1 << n for n, name in enumerate(BUFFER_FLAGS)},
     }
     lines = "".join(f"#define {name} {value}\n" for name, value in constants.items())
     return c_declarations(*SHARED) + lines + Path(__file__).with_name("buffers.h").read_text()

@@ -11,7 +11,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from headwater.chips.gcn_isas import ISAS, TRAITS
+from headwater.chips.gcn_isas import TRAITS
 from headwater.errors import CodeObjectError
 from headwater.isa.elf import SHF_WRITE, SHT_NOBITS, Elf, Section
 from headwater.isa.gcn.listing import Line, lines_of
@@ -263,8 +263,7 @@ def _write_bytes(writer: _Writer, data: bytes) -> None:
 
 
 def _write_descriptor(writer: _Writer, kernel: KernelObject) -> None:
-    isa = writer.code.isa
-    generation = ISAS.index(isa)
+    traits = TRAITS[writer.code.isa]
     rsrc1, rsrc2, rsrc3 = kernel.rsrc
     properties = kernel.properties
     writer.out += ["", '\t.section .rodata,"a",@progbits', "\t.p2align 6", f"\t.amdhsa_kernel {_symbol(kernel.name)}"]
@@ -278,7 +277,7 @@ def _write_descriptor(writer: _Writer, kernel: KernelObject) -> None:
     put("user_sgpr_count", kernel.user_sgpr_count)
     for name in ("private_segment_buffer", "dispatch_ptr", "queue_ptr", "kernarg_segment_ptr", "dispatch_id"):
         put(f"user_sgpr_{name}", getattr(kernel, f"enable_{name}"))
-    if TRAITS[isa].preloads_arguments:
+    if traits.preloads_arguments:
         put("user_sgpr_kernarg_preload_offset", kernel.preload[0])
         put("user_sgpr_kernarg_preload_length", kernel.preload[1])
     put("user_sgpr_flat_scratch_init", kernel.enable_flat_scratch_init)
@@ -289,16 +288,16 @@ def _write_descriptor(writer: _Writer, kernel: KernelObject) -> None:
         put(f"system_sgpr_workgroup_id_{axis}", on)
     put("system_sgpr_workgroup_info", kernel.enable_workgroup_info)
     put("system_vgpr_workitem_id", kernel.workitem_id_count - 1)
-    put("next_free_vgpr", ((rsrc1 & 63) + 1) * TRAITS[isa].vgpr_granule)
+    put("next_free_vgpr", ((rsrc1 & 63) + 1) * traits.vgpr_granule)
     # Of the scalar registers the last are VCC, FLAT_SCRATCH (the assembler counts it for gfx6, too) and, from gfx8 on,
     # XNACK_MASK.
-    extra = 4 if generation < 2 else 6
-    most = 104 if generation < 2 else 102
-    put("next_free_sgpr", min(max(((rsrc1 >> 6 & 15) + 1) * 8 - extra, 0), most))
+    extra = 6 if "xnack_mask" in traits.named_pairs.values() else 4
+    _, last = traits.scalar_groups[0]
+    put("next_free_sgpr", min(max(((rsrc1 >> 6 & 15) + 1) * 8 - extra, 0), last))
     put("reserve_vcc", 1)
-    if generation >= 1:
+    if traits.has_flat:
         put("reserve_flat_scratch", 1)
-    if TRAITS[isa].has_unified_registers:
+    if traits.has_unified_registers:
         put("accum_offset", kernel.accum_offset)
         put("tg_split", rsrc3 >> 16 & 1)
     put("float_round_mode_32", rsrc1 >> 12 & 3)
@@ -307,7 +306,7 @@ def _write_descriptor(writer: _Writer, kernel: KernelObject) -> None:
     put("float_denorm_mode_16_64", rsrc1 >> 18 & 3)
     put("dx10_clamp", kernel.dx10_clamp)
     put("ieee_mode", kernel.ieee)
-    if generation >= 3:
+    if traits.has_half_overflow_mode:
         put("fp16_overflow", rsrc1 >> 26 & 1)
     exceptions = (
         "fp_ieee_invalid_op", "fp_denorm_src", "fp_ieee_div_zero", "fp_ieee_overflow", "fp_ieee_underflow",

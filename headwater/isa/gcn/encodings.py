@@ -9,8 +9,6 @@ from __future__ import annotations
 from functools import cache
 from typing import TypeAlias
 
-from headwater.chips.gcn_isas import ISAS
-
 Fields: TypeAlias = dict[str, tuple[int, int]]
 
 _VOP3_SOURCES: Fields = {"src0": (32, 9), "src1": (41, 9), "src2": (50, 9)}
@@ -158,19 +156,21 @@ _PREFIXES: dict[str, str] = {
     "0": "VOP2", "0111111": "VOP1", "0111110": "VOPC", "110110": "DS", "111000": "MUBUF", "111010": "MTBUF",
     "111100": "MIMG",
 }  # fmt: skip
-_PREFIXES_GFX6 = {"11000": "SMRD", "110100": "VOP3", "111110": "EXP", "110010": "VINTRP", "110111": "FLAT"}
+_PREFIXES_GFX6 = {"11000": "SMRD", "110100": "VOP3", "111110": "EXP", "110010": "VINTRP"}
 _PREFIXES_GFX8 = {"110000": "SMEM", "110100": "VOP3", "110001": "EXP", "110101": "VINTRP", "110111": "FLAT"}
+_PREFIXES_GFX9 = _PREFIXES_GFX8 | {"110100111": "VOP3P"}
+_OWN_PREFIXES = {
+    "gfx6": _PREFIXES_GFX6,
+    "gfx7": _PREFIXES_GFX6 | {"110111": "FLAT"},
+    "gfx8": _PREFIXES_GFX8,
+    **dict.fromkeys(("gfx900", "gfx906", "gfx908", "gfx90a"), _PREFIXES_GFX9),
+}
 
 
 @cache
 def forms_by_prefix(isa: str) -> tuple[str, ...]:
     """The form for each value of the first word's highest nine bits; "" where the encoding is reserved."""
-    number = ISAS.index(isa)
-    prefixes = _PREFIXES | (_PREFIXES_GFX6 if number < 2 else _PREFIXES_GFX8)
-    if number == 0:
-        del prefixes["110111"]  # FLAT came with gfx7
-    if number > 2:
-        prefixes["110100111"] = "VOP3P"
+    prefixes = _PREFIXES | _OWN_PREFIXES[isa]
     table = [""] * 512
     for prefix in sorted(prefixes, key=len):
         first = int(prefix.ljust(9, "0"), 2)

@@ -99,7 +99,7 @@ def atomic_bytes(instruction: Instruction) -> int:
     assert data is not None
     assert isinstance(data.value, Register)
     dwords = data.value.dwords - instruction.fields.get("tfe", 0)
-    return 4 * dwords // (2 if "pair" in instruction.row.flags else 1)
+    return 4 * dwords // (2 if "cmpswap" in instruction.row.flags else 1)
 
 
 def atomic_row(instruction: Instruction, isa: str) -> Row:

@@ -40,7 +40,7 @@ _NO_SADDR = 0x7F
 _LDS_DIRECT = 254
 _MOST_REMEMBERED = 4096
 
-RELEVANT_FLAGS = frozenset(("atomic", "fmods", "gather", "mix", "op_sel", "pair", "store"))
+RELEVANT_FLAGS = frozenset(("atomic", "cmpswap", "fmods", "gather", "mix", "op_sel", "store"))
 """Flags of rows on which it depends how an operand is read."""
 
 
@@ -292,7 +292,7 @@ def _image_data_dwords(flags: frozenset[str], fields: Fields, traits: Traits) ->
     dwords = 4 if "gather" in flags else max(1, fields["dmask"].bit_count())
     if "atomic" in flags:
         # One or two registers to combine with; for a comparison as many again.
-        swap = 2 if "pair" in flags else 1
+        swap = 2 if "cmpswap" in flags else 1
         return (dwords if dwords in (swap, 2 * swap) else swap) + fields.get("tfe", 0)
     if fields.get("d16") and not traits.pads_image_halves:
         dwords = (dwords + 1) // 2

@@ -10,7 +10,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from headwater.chips.gcn_isas import ISAS
+from headwater.chips.gcn_isas import TRAITS, Traits
+from headwater.isa.gcn import table
 from headwater.isa.gcn.model import (
     FLOAT_CONSTANTS,
     TYPE_BITS,
@@ -26,8 +27,6 @@ from headwater.isa.gcn.model import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_PAIRS_GFX7 = {104: "flat_scratch"}
-_PAIRS_GFX8 = {102: "flat_scratch", 104: "xnack_mask"}
 _SPECIALS = {
     124: "m0", 235: "src_shared_base", 236: "src_shared_limit", 237: "src_private_base", 238: "src_private_limit",
     239: "src_pops_exiting_wave_id", 251: "src_vccz", 252: "src_execz", 253: "src_scc", 254: "src_lds_direct",
@@ -35,24 +34,18 @@ _SPECIALS = {
 
 
 @lru_cache(8192)
-def register_name(register: Register, isa: str) -> str:
+def register_name(register: Register, traits: Traits) -> str:
     """``v3``, ``s[2:3]``, ``vcc``, ``flat_scratch_lo``, …"""
     index, dwords = register.index, register.dwords
     prefix = register.file
     if prefix == "s":
         if index in _SPECIALS:
             return _SPECIALS[index]
-        generation = ISAS.index(isa)
-        pairs = {106: "vcc", 126: "exec"}
-        if generation < 3:
-            pairs |= {108: "tba", 110: "tma"}
-        pairs |= _PAIRS_GFX8 if generation >= 2 else _PAIRS_GFX7 if generation == 1 else {}
-        pair = pairs.get(index & ~1)
+        pair = traits.named_pairs.get(index & ~1)
         if pair:
             return pair if dwords == 2 else f"{pair}_{'hi' if index & 1 else 'lo'}"
-        first_trap = 108 if generation >= 3 else 112
-        if index >= first_trap:
-            prefix, index = "ttmp", index - first_trap
+        if index >= traits.first_trap_register:
+            prefix, index = "ttmp", index - traits.first_trap_register
     if dwords == 1:
         return f"{prefix}{index}"
     return f"{prefix}[{index}:{index + dwords - 1}]"
@@ -74,7 +67,7 @@ def _constant(code: int, kind: str) -> str:
 
 
 @lru_cache(4096)
-def _literal(bits: int, kind: str, isa: str) -> str:
+def _literal(bits: int, kind: str, traits: Traits) -> str:
     """A literal; LLVM prints one that an inline constant could be as if it were it."""
     width = TYPE_BITS[kind]
     if width > 32 and kind not in ("v2f32", "v2b32"):
@@ -87,17 +80,17 @@ def _literal(bits: int, kind: str, isa: str) -> str:
     if -16 <= signed <= 64:
         return str(signed)
     if kind not in _SHORT_INTEGERS:
-        for code in range(240, 249 if ISAS.index(isa) >= 2 else 248):
+        for code in range(240, 249 if traits.has_inverse_two_pi else 248):
             if bits == constant_bits(code, "f16" if width == 16 else "f32"):
                 return _constant(code, kind)
     return f"{bits:#x}"
 
 
-def _value(value: Value, kind: str, isa: str) -> str:
+def _value(value: Value, kind: str, traits: Traits) -> str:
     if isinstance(value, Register):
-        return register_name(value, isa)
+        return register_name(value, traits)
     if isinstance(value, Literal):
-        return _literal(value.bits, kind, isa)
+        return _literal(value.bits, kind, traits)
     return _constant(value.code, kind)
 
 
@@ -106,9 +99,9 @@ def _shown_type(source: Source) -> str:
     return "b32" if source.type in ("v2i16", "v2u16") else source.type
 
 
-def _modified(source: Source, isa: str) -> str:
+def _modified(source: Source, traits: Traits) -> str:
     """A vector operand with its sign modifiers."""
-    word = _value(source.value, _shown_type(source), isa)
+    word = _value(source.value, _shown_type(source), traits)
     if source.sext:
         return f"sext({word})"
     if source.abs:
@@ -132,10 +125,10 @@ def _bit_list(name: str, bits: int, count: int) -> str:
     return f" {name}:[{','.join(str(bits >> index & 1) for index in range(count))}]"
 
 
-def _operands(i: Instruction, isa: str) -> list[str]:
+def _operands(i: Instruction, traits: Traits) -> list[str]:
     """Destinations and sources, plainly, in the row's order."""
-    words = [register_name(dest.register, isa) for dest in i.dests]
-    words += [_modified(source, isa) for source in i.sources]
+    words = [register_name(dest.register, traits) for dest in i.dests]
+    words += [_modified(source, traits) for source in i.sources]
     return words
 
 
@@ -153,26 +146,25 @@ _HWREGS = {
 _MESSAGES = {1: "MSG_INTERRUPT", 2: "MSG_GS", 3: "MSG_GS_DONE", 4: "MSG_SAVEWAVE", 5: "MSG_STALL_WAVE_GEN",
              6: "MSG_HALT_WAVES", 7: "MSG_ORDERED_PS_DONE", 8: "MSG_EARLY_PRIM_DEALLOC", 9: "MSG_GS_ALLOC_REQ",
              10: "MSG_GET_DOORBELL", 15: "MSG_SYSMSG"}  # fmt: skip
-_FIRST_ISA_OF_MESSAGE = {4: 2, **dict.fromkeys((5, 6, 7, 8, 9, 10), 3)}  # indices of model.ISAS
 _GS_OPS = ("GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT")
 _SYSTEM_OPS = {1: "SYSMSG_OP_ECC_ERR_INTERRUPT", 2: "SYSMSG_OP_REG_RD", 3: "SYSMSG_OP_HOST_TRAP_ACK",
                4: "SYSMSG_OP_TTRACE_PC"}  # fmt: skip
 
 
-def _hwreg(simm16: int, isa: str) -> str:
+def _hwreg(simm16: int, traits: Traits) -> str:
     register, offset, width = simm16 & 63, simm16 >> 6 & 31, (simm16 >> 11) + 1
-    known = register in _HWREGS and (register < 15 or ISAS.index(isa) >= 3)
+    known = register in _HWREGS and register <= traits.last_hardware_register
     name = _HWREGS[register] if known else str(register)
     return f"hwreg({name})" if (offset, width) == (0, 32) else f"hwreg({name}, {offset}, {width})"
 
 
-def _message(simm16: int, isa: str) -> str:
+def _message(simm16: int, traits: Traits) -> str:
     """A message's operand: by names; by numbers where it has none; as it is where it is no message at all."""
     number, operation, stream = simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 3
     if simm16 != number | operation << 4 | stream << 8:
         return str(simm16)
     plain = f"sendmsg({number}, {operation}, {stream})"
-    if number not in _MESSAGES or ISAS.index(isa) < _FIRST_ISA_OF_MESSAGE.get(number, 0):
+    if number not in _MESSAGES or traits.last_message < number < 15:
         return plain
     name = _MESSAGES[number]
     if number in (2, 3):
@@ -184,17 +176,15 @@ def _message(simm16: int, isa: str) -> str:
     return f"sendmsg({name})" if simm16 == number else plain
 
 
-def waitcnt_fields(simm16: int, isa: str) -> tuple[int, int, int]:
+def waitcnt_fields(simm16: int, traits: Traits) -> tuple[int, int, int]:
     """The counters vmcnt, expcnt and lgkmcnt that s_waitcnt waits for."""
-    vmcnt = simm16 & 15
-    if ISAS.index(isa) >= 3:
-        vmcnt |= simm16 >> 10 & 0x30
+    vmcnt = (simm16 & 15 | simm16 >> 10 & 0x30) & traits.most_vmcnt
     return vmcnt, simm16 >> 4 & 7, simm16 >> 8 & 15
 
 
-def _waitcnt(simm16: int, isa: str) -> str:
-    counters = waitcnt_fields(simm16, isa)
-    most = (63 if ISAS.index(isa) >= 3 else 15, 7, 15)
+def _waitcnt(simm16: int, traits: Traits) -> str:
+    counters = waitcnt_fields(simm16, traits)
+    most = (traits.most_vmcnt, 7, 15)
     words = [
         f"{name}({count})"
         for name, count, limit in zip(("vmcnt", "expcnt", "lgkmcnt"), counters, most, strict=True)
@@ -203,63 +193,59 @@ def _waitcnt(simm16: int, isa: str) -> str:
     return " ".join(words)
 
 
-def _gpr_index(mode: int) -> str:
+def _gpr_index(mode: int, traits: Traits) -> str:
     if mode > 15:
         return f"{mode:#x}"
     names = [name for bit, name in enumerate(("SRC0", "SRC1", "SRC2", "DST")) if mode >> bit & 1]
     return f"gpr_idx({','.join(names)})"
 
 
-def _immediate(name: str, i: Instruction, isa: str) -> str:
-    """An operand that is the immediate field itself, by its name in the table."""
-    fields = i.fields
-    if name == "LABEL":
-        return str(fields["simm16"])
-    if name == "HWREG":
-        return _hwreg(fields["simm16"], isa)
-    if name == "WAITCNT":
-        return _waitcnt(fields["simm16"], isa)
-    if name == "MSG":
-        return _message(fields["simm16"], isa)
-    if name == "IDX":
-        return _gpr_index(fields["simm16"])
-    if name == "IMM":
-        return _gpr_index(fields["ssrc1"])
-    if name == "END":
-        return str(fields["simm16"]) if fields["simm16"] else ""
-    value = fields["simm16"]
-    return str(value) if i.form == "SOPP" and value <= 64 else f"{value:#x}"
+# Kind of an operand that is a field itself → its text.
+_IMMEDIATES: dict[str, Callable[[int, Traits], str]] = {
+    "decimal": lambda value, traits: str(value),
+    "label": lambda value, traits: str(value),
+    "hex": lambda value, traits: f"{value:#x}",
+    "number": lambda value, traits: str(value) if value <= 64 else f"{value:#x}",
+    "end": lambda value, traits: str(value or ""),
+    "hwreg": _hwreg,
+    "waitcnt": _waitcnt,
+    "message": _message,
+    "gpr_index": _gpr_index,
+}
 
 
-def _scalar(i: Instruction, isa: str) -> str:
-    words = []
-    for spec in i.row.operands:
-        if spec.name in ("D", "D1"):
-            words += [register_name(dest.register, isa) for dest in i.dests if dest.name == spec.name]
+def _immediate(i: Instruction, operand: str, traits: Traits) -> str:
+    place = table.form(i.form)[operand]
+    return _IMMEDIATES[place.kind](i.fields[place.field], traits)
+
+
+def _scalar(i: Instruction, traits: Traits) -> str:
+    words = [register_name(dest.register, traits) for dest in i.dests]
+    sources = {source.name: source for source in i.sources}
+    for spec in i.row.operands[len(i.dests) :]:
+        source = sources.get(spec.name)
+        if source is None:
+            words.append(_immediate(i, spec.name, traits))
+        elif spec.name == "K" and isinstance(source.value, Literal):
+            # LLVM prints some as floats, which its assembler would make other bits of.
+            bits = source.value.bits
+            words.append(str(bits) if bits <= 64 else f"{bits:#x}")
         else:
-            source = i.source(spec.name)
-            if source is None:
-                words.append(_immediate(spec.name, i, isa))
-            elif spec.name == "K" and isinstance(source.value, Literal):
-                # LLVM prints some as floats, which its assembler would make other bits of.
-                bits = source.value.bits
-                words.append(str(bits) if bits <= 64 else f"{bits:#x}")
-            else:
-                words.append(_value(source.value, spec.type, isa))
+            words.append(_value(source.value, spec.type, traits))
     return _joined(i.row.name, [word for word in words if word])
 
 
-def _scalar_memory(i: Instruction, isa: str) -> str:
+def _scalar_memory(i: Instruction, traits: Traits) -> str:
     fields = i.fields
     is_atomic = "atomic" in i.row.flags
-    words = [] if is_atomic else [register_name(dest.register, isa) for dest in i.dests]
+    words = [] if is_atomic else [register_name(dest.register, traits) for dest in i.dests]
     for spec in i.row.operands:
         if spec.name in ("ADDR", "DATA"):
             source = i.source(spec.name)
             if source is not None:
-                words.append(_value(source.value, spec.type, isa))
+                words.append(_value(source.value, spec.type, traits))
         elif spec.name == "PROBE":
-            words.append(str(fields.get("sdata", 0)))
+            words.append(_immediate(i, spec.name, traits))
     if is_atomic:
         # The data's register, which is the destination's too, comes first, and once.
         words = [words[1], words[0]]
@@ -267,7 +253,7 @@ def _scalar_memory(i: Instruction, isa: str) -> str:
     if i.row.operands and i.row.operands[-1].name == "SOFFSET":
         soffset = i.source("SOFFSET")
         if soffset is not None:
-            words.append(_value(soffset.value, "u32", isa))
+            words.append(_value(soffset.value, "u32", traits))
             if fields["offset_bytes"]:
                 tail = f" offset:{fields['offset_bytes']:#x}{tail}"
         elif i.form == "SMRD":
@@ -281,25 +267,25 @@ def _scalar_memory(i: Instruction, isa: str) -> str:
 # Vector ALU forms.
 
 
-def _vector(i: Instruction, isa: str) -> str:
+def _vector(i: Instruction, traits: Traits) -> str:
     row = i.row
     name = row.name
     if "e64" in row.flags and row.operands:
         name += "_e32"
-    words = [register_name(dest.register, isa) for dest in i.dests]
+    words = [register_name(dest.register, traits) for dest in i.dests]
     # The literal that v_madmk and v_madak always have is printed whole.
     for source in i.sources:
         if source.name == "K" and isinstance(source.value, Literal):
             words.append(f"{source.value.bits:#x}")
         else:
-            words.append(_value(source.value, _shown_type(source), isa))
+            words.append(_value(source.value, _shown_type(source), traits))
     return _joined(name, words)
 
 
-def _vop3(i: Instruction, isa: str) -> str:
+def _vop3(i: Instruction, traits: Traits) -> str:
     row, fields = i.row, i.fields
     if "interp" in row.flags:
-        return _interpolate_vop3(i, isa)
+        return _interpolate_vop3(i, traits)
     name = row.name
     if "e64" in row.flags and row.operands:
         name += "_e64"
@@ -309,26 +295,26 @@ def _vop3(i: Instruction, isa: str) -> str:
         count = len(i.sources)
         shown = op_sel & ((1 << count) - 1) | (op_sel >> 3 & 1) << count
         tail += _bit_list("op_sel", shown, count + 1)
-    return _joined(name, _operands(i, isa), tail + _output_modifiers(fields) if row.operands else "")
+    return _joined(name, _operands(i, traits), tail + _output_modifiers(fields) if row.operands else "")
 
 
-def _vop3p(i: Instruction, isa: str) -> str:
+def _vop3p(i: Instruction, traits: Traits) -> str:
     row, fields = i.row, i.fields
     if "mfma" in row.flags:
-        words = [register_name(dest.register, isa) for dest in i.dests]
-        words += [_value(source.value, source.type, isa) for source in i.sources]
+        words = [register_name(dest.register, traits) for dest in i.dests]
+        words += [_value(source.value, source.type, traits) for source in i.sources]
         tail = "".join(f" {name}:{fields[name]}" for name in ("cbsz", "abid", "blgp") if fields[name])
         return _joined(row.name, words, tail)
     if "accvgpr" in row.flags:
-        return _joined(row.name, _operands(i, isa))
+        return _joined(row.name, _operands(i, traits))
     count = len(i.sources)
     mask = (1 << count) - 1
     is_mix = "mix" in row.flags
-    words = [register_name(dest.register, isa) for dest in i.dests]
+    words = [register_name(dest.register, traits) for dest in i.dests]
     if is_mix:
-        words += [_modified(source, isa) for source in i.sources]
+        words += [_modified(source, traits) for source in i.sources]
     else:
-        words += [_value(source.value, source.type, isa) for source in i.sources]
+        words += [_value(source.value, source.type, traits) for source in i.sources]
     op_sel, op_sel_hi = fields["op_sel"] & mask, (fields["op_sel_hi"] | fields["op_sel_hi2"] << 2) & mask
     tail = _bit_list("op_sel", op_sel, count) if op_sel else ""
     if op_sel_hi != (0 if is_mix else mask):
@@ -340,17 +326,17 @@ def _vop3p(i: Instruction, isa: str) -> str:
     return _joined(row.name, words, tail + (" clamp" if fields["clamp"] else ""))
 
 
-def _sdwa(i: Instruction, isa: str) -> str:
+def _sdwa(i: Instruction, traits: Traits) -> str:
     fields = i.fields
-    words = _operands(i, isa)
+    words = _operands(i, traits)
     tail = _output_modifiers(fields)
     if i.dests and i.dests[0].type != "mask":
         tail += f" dst_sel:{_SEL[fields['dst_sel']]} dst_unused:{_UNUSED[fields['dst_unused']]}"
     tail += f" src0_sel:{_SEL[fields['src0_sel']]}"
     if i.source("S1") is not None:
         tail += f" src1_sel:{_SEL[fields['src1_sel']]}"
-    # On gfx8 LLVM leaves the suffix of compares out.
-    suffix = "" if i.row.encoding == "VOPC" and ISAS.index(isa) == 2 else "_sdwa"
+    # LLVM leaves the suffix of compares out where they write VCC only.
+    suffix = "" if i.row.encoding == "VOPC" and not traits.has_sdwa_masks else "_sdwa"
     return _joined(i.row.name + suffix, words, tail)
 
 
@@ -366,12 +352,12 @@ def _dpp_control(control: int) -> str:
     }[control]  # fmt: skip
 
 
-def _dpp(i: Instruction, isa: str) -> str:
+def _dpp(i: Instruction, traits: Traits) -> str:
     fields = i.fields
     tail = f" {_dpp_control(fields['dpp_ctrl'])} row_mask:{fields['row_mask']:#x} bank_mask:{fields['bank_mask']:#x}"
     if fields["bound_ctrl"]:
         tail += " bound_ctrl:1"
-    return _joined(f"{i.row.name}_dpp", _operands(i, isa), tail)
+    return _joined(f"{i.row.name}_dpp", _operands(i, traits), tail)
 
 
 # Memory forms.
@@ -405,30 +391,30 @@ def _swizzle(offset: int) -> str:
     return f' offset:swizzle(BITMASK_PERM,"{letters}")'
 
 
-def _ds(i: Instruction, isa: str) -> str:
+def _ds(i: Instruction, traits: Traits) -> str:
     fields = i.fields
-    if i.row.name == "ds_swizzle_b32":
+    if not i.row.operands and "gds" not in i.row.flags:
+        return i.row.name
+    if "swizzle" in i.row.flags:
         tail = _swizzle(fields["offset"])
     elif "offset2" in i.row.flags:
         tail = "".join(f" {name}:{fields[name]}" for name in ("offset0", "offset1") if fields[name])
     else:
         tail = f" offset:{fields['offset']}" if fields["offset"] else ""
-    if i.row.name == "ds_nop":
-        tail = ""
-    elif fields["gds"] or "gds" in i.row.flags:
+    if fields["gds"] or "gds" in i.row.flags:
         tail += " gds"
-    return _joined(i.row.name, _operands(i, isa), tail)
+    return _joined(i.row.name, _operands(i, traits), tail)
 
 
-def _flat(i: Instruction, isa: str) -> str:
+def _flat(i: Instruction, traits: Traits) -> str:
     fields = i.fields
-    words = [register_name(dest.register, isa) for dest in i.dests]
+    words = [register_name(dest.register, traits) for dest in i.dests]
     address, data, saddr = i.source("ADDR"), i.source("DATA"), i.source("SADDR")
-    words.append("off" if address is None else _value(address.value, "b64", isa))
+    words.append("off" if address is None else _value(address.value, "b64", traits))
     if data is not None:
-        words.append(_value(data.value, data.type, isa))
+        words.append(_value(data.value, data.type, traits))
     if i.form != "FLAT":
-        words.append("off" if saddr is None else _value(saddr.value, "b64", isa))
+        words.append("off" if saddr is None else _value(saddr.value, "b64", traits))
     tail = f" offset:{fields['offset']}" if fields["offset"] else ""
     return _joined(i.row.name, words, tail + _cache_policy(fields))
 
@@ -440,32 +426,32 @@ _DATA_FORMATS = (
 _NUMBER_FORMATS = "UNORM SNORM USCALED SSCALED UINT SINT RESERVED_6 FLOAT".split()
 
 
-def _typed_format(fields: Mapping[str, int], isa: str) -> str:
+def _typed_format(fields: Mapping[str, int], traits: Traits) -> str:
     """MTBUF's formats; LLVM leaves out what its assembler takes by default, 8 bits unsigned normalised."""
     data, number = fields["dfmt"], fields["nfmt"]
     words = []
     if data != 1:
         words.append(f"BUF_DATA_FORMAT_{_DATA_FORMATS[data]}")
     if number != 0:
-        old = number == 6 and ISAS.index(isa) < 2
-        words.append(f"BUF_NUM_FORMAT_{'SNORM_OGL' if old else _NUMBER_FORMATS[number]}")
+        is_signed = number == 6 and traits.has_signed_ogl_formats
+        words.append(f"BUF_NUM_FORMAT_{'SNORM_OGL' if is_signed else _NUMBER_FORMATS[number]}")
     return f" format:[{','.join(words)}]" if words else ""
 
 
-def _buffer(i: Instruction, isa: str) -> str:
+def _buffer(i: Instruction, traits: Traits) -> str:
     if not i.row.operands:
         return i.row.name
     fields = i.fields
     words = []
     data = i.source("DATA")
     if data is not None:
-        words.append(_value(data.value, data.type, isa))
+        words.append(_value(data.value, data.type, traits))
     elif i.dests:
-        words.append(register_name(i.dests[0].register, isa))
+        words.append(register_name(i.dests[0].register, traits))
     address, resource, offset = i.source("ADDR"), i.source("RSRC"), i.source("SOFFSET")
-    words.append("off" if address is None else _value(address.value, "b64", isa))
-    words += [_value(source.value, source.type, isa) for source in (resource, offset) if source is not None]
-    tail = _typed_format(fields, isa) if i.form == "MTBUF" else ""
+    words.append("off" if address is None else _value(address.value, "b64", traits))
+    words += [_value(source.value, source.type, traits) for source in (resource, offset) if source is not None]
+    tail = _typed_format(fields, traits) if i.form == "MTBUF" else ""
     tail += "".join(f" {name}" for name in ("idxen", "offen", "addr64") if fields.get(name))
     if fields["offset"]:
         tail += f" offset:{fields['offset']}"
@@ -474,24 +460,24 @@ def _buffer(i: Instruction, isa: str) -> str:
     return _joined(i.row.name, words, tail)
 
 
-def _image(i: Instruction, isa: str) -> str:
+def _image(i: Instruction, traits: Traits) -> str:
     fields = i.fields
     words = []
     data = i.source("DATA")
     if data is not None:
-        words.append(_value(data.value, data.type, isa))
+        words.append(_value(data.value, data.type, traits))
     elif i.dests:
         shown = i.dests[0].register
         if fields.get("lwe") and not fields.get("tfe"):  # LLVM's assembler takes it without the warning's register
             shown = replace(shown, dwords=shown.dwords - 1)
-        words.append(register_name(shown, isa))
+        words.append(register_name(shown, traits))
     for name in ("ADDR", "RSRC", "SAMP"):
         source = i.source(name)
         if source is not None:
             value = source.value
             if name == "RSRC" and isinstance(value, Register):
                 value = Register("s", value.index, 8)  # LLVM prints eight even where r128 says four
-            words.append(_value(value, source.type, isa))
+            words.append(_value(value, source.type, traits))
     tail = f" dmask:{fields['dmask']:#x}" if fields["dmask"] else ""
     tail += " unorm" if fields["unorm"] else ""
     tail += _cache_policy(fields)
@@ -513,7 +499,7 @@ def _target(number: int) -> str:
     return f"param{number - 32}" if number >= 32 else f"invalid_target_{number}"
 
 
-def _export(i: Instruction, isa: str) -> str:
+def _export(i: Instruction, traits: Traits) -> str:
     fields = i.fields
     words = []
     for index in range(4):
@@ -532,26 +518,26 @@ def _parameter(number: int) -> str:
     return ("p10", "p20", "p0")[number] if number < 3 else f"invalid_param_{number}"
 
 
-def _interpolate(i: Instruction, isa: str) -> str:
+def _interpolate(i: Instruction, traits: Traits) -> str:
     source = i.source("S0")
-    word = _parameter(i.fields["vsrc"]) if source is None else _value(source.value, "f32", isa)
-    suffix = "_e32" if ISAS.index(isa) >= 2 else ""
-    return _joined(i.row.name + suffix, [register_name(i.dests[0].register, isa), word, _attribute(i.fields)])
+    word = _parameter(i.fields["vsrc"]) if source is None else _value(source.value, "f32", traits)
+    suffix = "_e32" if traits.has_long_interpolation else ""
+    return _joined(i.row.name + suffix, [register_name(i.dests[0].register, traits), word, _attribute(i.fields)])
 
 
-def _interpolate_vop3(i: Instruction, isa: str) -> str:
+def _interpolate_vop3(i: Instruction, traits: Traits) -> str:
     fields = i.fields
-    words = [register_name(i.dests[0].register, isa)]
+    words = [register_name(i.dests[0].register, traits)]
     first, last = i.source("S0"), i.source("S2")
-    words.append(_parameter(fields["src0"]) if first is None else _modified(first, isa))
+    words.append(_parameter(fields["src0"]) if first is None else _modified(first, traits))
     words.append(_attribute(fields))
     if last is not None:
-        words.append(_modified(last, isa))
+        words.append(_modified(last, traits))
     name = i.row.name + ("_e64" if "e64" in i.row.flags else "")
     return _joined(name, words, (" high" if fields["high"] else "") + _output_modifiers(fields))
 
 
-_PRINTERS: dict[str, Callable[[Instruction, str], str]] = {
+_PRINTERS: dict[str, Callable[[Instruction, Traits], str]] = {
     **dict.fromkeys(("SOP2", "SOP1", "SOPC", "SOPK", "SOPP"), _scalar),
     **dict.fromkeys(("SMEM", "SMRD"), _scalar_memory),
     **dict.fromkeys(("VOP2", "VOP1", "VOPC"), _vector),
@@ -570,4 +556,4 @@ _PRINTERS: dict[str, Callable[[Instruction, str], str]] = {
 
 def text(instruction: Instruction, isa: str) -> str:
     """The instruction as LLVM's disassembler prints it for the ISA (of ``model.ISAS``) it was decoded as."""
-    return _PRINTERS[instruction.form](instruction, isa)
+    return _PRINTERS[instruction.form](instruction, TRAITS[isa])

@@ -8,8 +8,8 @@ from headwater.isa.gcn.operands import IMMEDIATES, KINDS
 from tests.counted import count_calls
 
 FLAGS = frozenset(
-    "accvgpr atomic dpp dpp90a e64 fmods format gather gds interp lanes load mfma mix offset2 op_sel pair reads_d "
-    "reads_vcc sdwa sdwa8 src2 store vop3b writes_exec".split()
+    "accvgpr atomic cmpswap dpp dpp90a e64 fmods format gather gds interp lanes load mfma mix offset2 op_sel "
+    "reads_d reads_vcc sdwa sdwa8 src2 store swizzle vop3b writes_exec".split()
 )
 
 
