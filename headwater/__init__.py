@@ -28,6 +28,42 @@ _PUBLIC = {
     "Image": "headwater.runtime",
     "Sampler": "headwater.runtime",
     "iterator": "headwater.brook.iterators",
+    "kernel": "headwater.runtime.python",
+    "array": "headwater.python.types",
+    "local": "headwater.python.types",
+    "image": "headwater.python.types",
+    "vector": "headwater.python.types",
+    "cl": "headwater.python.vocabulary",
+    **dict.fromkeys(
+        (
+            *("global_id", "local_id", "group_id", "global_size", "local_size", "num_groups"),
+            *("barrier", "mem_fence", "local_array", "private_array", "atomic_compare_exchange"),
+            *(f"atomic_{name}" for name in ("add", "sub", "min", "max", "and", "or", "xor", "exchange", "inc", "dec")),
+            *(f"sub_group_{name}" for name in ("size", "local_id", "id", "barrier", "all", "any", "broadcast")),
+            *(f"sub_group_reduce_{name}" for name in ("add", "min", "max")),
+            *("sub_group_scan_inclusive_add", "sub_group_scan_exclusive_add", "num_sub_groups"),
+            *("sub_group_shuffle", "sub_group_shuffle_xor", "bool_", "float16", "float32", "float64"),
+            *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+            *(
+                f"{name}{width}"
+                for name in (
+                    "char",
+                    "uchar",
+                    "short",
+                    "ushort",
+                    "int",
+                    "uint",
+                    "long",
+                    "ulong",
+                    "half",
+                    "float",
+                    "double",
+                )
+                for width in (2, 3, 4)
+            ),
+        ),
+        "headwater.python.vocabulary",
+    ),
     "HeadwaterError": "headwater.errors",
     "SourceError": "headwater.errors",
     "UsageError": "headwater.errors",

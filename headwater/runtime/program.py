@@ -186,7 +186,7 @@ class ClKernel(Kernel):
             return self._make(key)
 
     def _make(self, key: Any) -> Launcher:
-        global_size, local_size = _split(key)
+        global_size, local_size = split_sizes(key)
         launcher = _launcher(self, global_size, local_size)
         try:
             hash(key)
@@ -219,7 +219,7 @@ class ClKernel(Kernel):
         return f"<Kernel {prototype(self.info)}>"
 
 
-def _split(key: Any) -> tuple[Any, Any]:
+def split_sizes(key: Any) -> tuple[Any, Any]:
     """Global and group size from what stands in the brackets."""
     if not isinstance(key, tuple):
         return key, None
