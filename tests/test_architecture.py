@@ -26,7 +26,8 @@ INSIDE = {
     "emulate": (("wave",), ("watch",), ("gcn", "vliw"), ("",)),
     "runtime": (
         ("checking", "events", "images", "shapes", "values"), ("interface", "signature"), ("streams",), ("program",),
-        ("host",), ("cpu", "simulated", "opencl"), ("gcn", "vliw"), ("devices",), ("brook", "il"), ("machine_code",),
+        ("host", "python"), ("cpu", "simulated", "opencl"), ("gcn", "vliw"), ("devices",), ("brook", "il"),
+        ("machine_code",),
         ("loading",),
     ),
 }  # fmt: skip
