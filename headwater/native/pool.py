@@ -259,7 +259,6 @@ def _load() -> Native:
     from headwater.base import cache
     from headwater.base.freshness import native_state
     from headwater.base.native_library import function
-    from headwater.native.compile_c import compile_c
     from headwater.native.shared import library_name, link_shared
 
     source = c_header() + Path(__file__).with_name("pool.c").read_text(encoding="utf-8")
@@ -276,6 +275,8 @@ def _load() -> Native:
     key = cache.key("pool 1", native_state(__name__), source)
     entry = cache.get(key)
     if entry is None:
+        from headwater.native.compile_c import compile_c
+
         shared = link_shared(compile_c(source), exports=[f"hw_{name}" for name in functions])
         entry = cache.put(key, {library_name(): shared})
     library = entry / library_name()

@@ -8,17 +8,15 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.base import cache
 from headwater.base.freshness import digests, fresh, native_state, unchanged
 from headwater.errors import LimitError
 from headwater.native.shared import ENTRY, FITS_SUFFIX, library_name, link_shared
 from headwater.opencl import includes
-from headwater.opencl.assembly import has_assembly, located_at_calls, refuse_assembly
-from headwater.opencl.check_findings import GLOBAL_ID
 from headwater.opencl.kernels import BoundsTest, Built, CodeRequest, KernelInfo
 from headwater.opencl.symbols import symbol_of
 from headwater.vectorise.analysis.row_count import Flow
@@ -41,8 +39,7 @@ _PREPARED_FILE, _FACTS_FILE = "kernel.ll", "facts.json"
 _TABLES_FILE, _CONTENTS_FILE = "tables.json", "tables.bin"
 
 
-@dataclass(frozen=True)
-class HostKernel:
+class KernelCode(NamedTuple):
     """A kernel compiled for one way of laying out its work-items.
 
     ``library``, ``symbol``: the shared library and its entry. ``local_size``: the one that it runs in.
@@ -103,7 +100,7 @@ class HostModule:
         self._text = text
         self._tables = tables
         self._vector_bytes: int = description["vector_bytes"]
-        self._built: dict[tuple[CodeRequest, Size], HostKernel] = {}
+        self._built: dict[tuple[CodeRequest, Size], KernelCode] = {}
         self._prepared: dict[str, tuple[str | Path, KernelFacts]] = {}
         self._lock = threading.RLock()
 
@@ -179,7 +176,7 @@ class HostModule:
         *,
         privatised: bool = False,
         guarded: bool = True,
-    ) -> HostKernel:
+    ) -> KernelCode:
         """The kernel's code for launches of these sizes, from memory, the disk cache or the compiler.
 
         ``privatised``: each thread counts into its own counters (`headwater.vectorise.prepare.privatized_counters`).
@@ -229,7 +226,7 @@ class HostModule:
         code = CodeRequest(kernel, layout, masked, split, checked=checked, privatised=privatised, guarded=fits)
         return code, group, chunks
 
-    def _obtain(self, code: CodeRequest, group: Size, chunks: int) -> HostKernel:
+    def _obtain(self, code: CodeRequest, group: Size, chunks: int) -> KernelCode:
         key = cache.key(self.key, repr(code))
         entry = cache.get(key)
         if entry is None:
@@ -237,7 +234,7 @@ class HostModule:
         needs = json.loads((entry / _CODE_FILE).read_text())
         facts = self.facts(code.kernel)
         frame = needs["frame_bytes"]
-        return HostKernel(
+        return KernelCode(
             library=entry / _IMAGE_FILE,
             symbol=needs["symbol"],
             local_size=group,
@@ -278,7 +275,7 @@ class HostModule:
             "frame_bytes": made.frame_bytes,
             "formats": made.formats,
             "fetches_ahead": made.fetches_ahead,
-            "bounds": asdict(made.bounds),
+            "bounds": made.bounds._asdict(),
         }
         return {_IMAGE_FILE: link_shared(*objects, exports=exports), _CODE_FILE: json.dumps(needs).encode()}
 
@@ -313,6 +310,8 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
 
     WORKER.start("opencl.codegen")  # it takes longer than clang and the library
     from headwater.opencl import clang, library
+    from headwater.opencl.assembly import has_assembly, located_at_calls, refuse_assembly
+    from headwater.opencl.check_findings import GLOBAL_ID
 
     front = clang.compile_to_ir(source, filename, options, debug=check)
     if check:  # what a table holds may decide which accesses there are

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from headwater.opencl.symbols import symbol_of
 from headwater.vectorise.layout import Layout
@@ -44,8 +44,7 @@ class ArgInfo:
     qualifiers: str = ""
 
 
-@dataclass(frozen=True)
-class CodeRequest:
+class CodeRequest(NamedTuple):
     """Which native code of a kernel it is that some launches want.
 
     ``masked``: some chunks are partly outside their work-group. ``split``: a work-group has several chunks, which wait
@@ -63,8 +62,7 @@ class CodeRequest:
     guarded: bool = False
 
 
-@dataclass(frozen=True)
-class BoundsTest:
+class BoundsTest(NamedTuple):
     """What a kernel's native code can say of accesses outside of arrays before a launch.
 
     ``symbol``: the function that says it (`headwater.vectorise.bounds.code.write_bounds`), "" if there is none.
@@ -79,8 +77,7 @@ class BoundsTest:
     accesses: tuple[tuple[int, int, bool, int], ...] = ()
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(NamedTuple):
     """A kernel's ``objects``. ``frame_bytes``: of a chunk that stops at barriers, None if none does; ``formats``: of
     printf, by number; ``fetches_ahead``: they prefetch for launches that want it; ``bounds``: what they can say of
     accesses outside of arrays (nothing if each is tested)."""

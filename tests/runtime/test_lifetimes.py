@@ -11,7 +11,7 @@ import pytest
 import headwater as hw
 from headwater.base import arrays
 from headwater.native.pool import Task
-from headwater.runtime.cpu import launch as cpu_launch
+from headwater.runtime.cpu import checked
 from headwater.runtime.gcn import images as gcn_images, legacy as simulated_legacy
 from headwater.runtime.simulated import printf_memory
 from headwater.runtime.vliw import launch as vliw_launch, opencl as vliw_opencl
@@ -45,7 +45,7 @@ def watch_memory(monkeypatch: pytest.MonkeyPatch) -> list[weakref.ref]:
         made.append(weakref.ref(memory.base))
         return memory
 
-    for module in (cpu_launch, gcn_images, printf_memory, simulated_legacy, vliw_launch, vliw_opencl):
+    for module in (checked, gcn_images, printf_memory, simulated_legacy, vliw_launch, vliw_opencl):
         monkeypatch.setattr(module, "aligned_bytes", noted)
     return made
 

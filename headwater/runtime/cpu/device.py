@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import functools
 import platform
 import re
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from headwater.base.version import VERSION
 from headwater.errors import LaunchError, LimitError
@@ -23,37 +22,11 @@ from headwater.runtime.interface import DeviceProgram
 from headwater.runtime.shapes import Size, check_sizes, offset_of, sizes, three
 
 if TYPE_CHECKING:
+    from headwater.opencl.host import HostModule, KernelCode
     from headwater.opencl.kernels import KernelInfo
-    from headwater.runtime.cpu.launch import SizedCode
-    from headwater.runtime.cpu.privatised import CountingCode
 
 MAX_GROUP_SIZE = 4096  # work-items; a group's local memory and frames should fit a core's cache
 MAX_ID = 1 << 31  # ids are below it, which makes 32-bit index arithmetic exact (`headwater.opencl.codegen.ID_RANGE`)
-
-
-class HostModule(Protocol):
-    """What `headwater.opencl.host.load` gives."""
-
-    @property
-    def kernels(self) -> dict[str, KernelInfo]: ...
-
-    def access_lines(self, kernel: str) -> list[tuple[int, int, bool, int, int]]:
-        """Of each access that can be tested before a launch: argument, bytes, whether it writes, line and column."""
-        ...
-
-    def specialise(
-        self,
-        kernel: str,
-        global_size: tuple[int, int, int],
-        local_size: tuple[int, int, int] | None,
-        work_dim: int,
-        *,
-        privatised: bool = False,
-        guarded: bool = True,
-    ) -> CountingCode:
-        """Code for these sizes; ``privatised``: each thread counts into tallies of its own; ``guarded``: it may
-        assume that 32-bit indices do not wrap around."""
-        ...
 
 
 class CpuDevice(HostDevice):
@@ -143,7 +116,7 @@ class CpuKernel(HostKernel):
                 raise
         first = three(start, 0)
 
-        def grid(code: SizedCode) -> Grid:
+        def grid(code: KernelCode) -> Grid:
             return Grid(three(whole), code.local_size, first, len(whole))
 
         def careful() -> CpuLaunch:
@@ -166,13 +139,14 @@ class _WithLocalMemory:
     """A module whose kernels have ``nbytes`` of local memory in each group behind what they declare."""
 
     def __init__(self, module: HostModule, nbytes: int) -> None:
-        self._module, self._nbytes = module, nbytes
+        self._module: Any = module
+        self._nbytes = nbytes
 
     def specialise(self, *sizes: Any, **how: bool) -> Any:
         """As `HostModule.specialise`."""
-        host = cast("Any", self._module).specialise(*sizes, **how)
-        whole = host.static_local_bytes + self._nbytes
-        return dataclasses.replace(host, static_local_bytes=whole, dynamic_local_bytes=self._nbytes)
+        code = self._module.specialise(*sizes, **how)
+        whole = code.static_local_bytes + self._nbytes
+        return code._replace(static_local_bytes=whole, dynamic_local_bytes=self._nbytes)
 
 
 def cpu_program(

@@ -7,29 +7,24 @@ import ctypes
 import threading
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from headwater.base.arrays import ALIGNMENT, Array, address, aligned_bytes
+from headwater.base.arrays import ALIGNMENT
 from headwater.errors import KernelFault, ResourceError
 from headwater.native import launch_block, pool as _pool
-from headwater.native.faults import Extent, explain
-from headwater.native.launch_block import ACCESS_ERROR
 from headwater.native.pool import Task, scratch_address
-from headwater.runtime import signature
 from headwater.runtime.cpu.bounds import ArrayBounds
 from headwater.runtime.cpu.ways import MemoryWays
 from headwater.runtime.host import interrupt
 from headwater.runtime.host.arguments import layout, packing
 from headwater.runtime.host.events import HostEvent
 from headwater.runtime.host.launch import MAX_SCRATCH, OVERTIME, Entry, Grid, HostLaunch, function
-from headwater.runtime.host.memory import memory_of, write_back
+from headwater.runtime.host.memory import write_back
 from headwater.runtime.host.packer import ArgumentPacker, LocalMemory, Placement
 
 if TYPE_CHECKING:
-    from headwater.opencl.kernels import BoundsTest
+    from headwater.opencl.host import KernelCode
+    from headwater.runtime.cpu.checked import CheckedRun
     from headwater.runtime.cpu.device import CpuKernel
     from headwater.runtime.cpu.privatised import PrivateTables
     from headwater.runtime.interface import Queue
@@ -48,58 +43,6 @@ _get_ident = threading.get_ident
 _now = time.perf_counter_ns
 
 
-class SizedCode(Protocol):
-    """What `headwater.opencl.host` gives for one kernel and its sizes."""
-
-    @property
-    def library(self) -> Path: ...
-    @property
-    def symbol(self) -> str: ...
-    @property
-    def local_size(self) -> tuple[int, int, int]: ...
-    @property
-    def arg_offsets(self) -> tuple[int, ...]: ...
-    @property
-    def args_bytes(self) -> int: ...
-    @property
-    def static_local_bytes(self) -> int: ...
-    @property
-    def dynamic_local_bytes(self) -> int: ...
-    @property
-    def frame_bytes(self) -> int: ...
-    @property
-    def unbounded(self) -> bool: ...
-    @property
-    def formats(self) -> tuple[str, ...]: ...
-    @property
-    def streaming(self) -> tuple[int, ...]: ...
-    @property
-    def fetches_ahead(self) -> bool: ...
-    @property
-    def straight(self) -> bool: ...
-    @property
-    def traps(self) -> bool: ...
-    @property
-    def fits(self) -> str: ...
-    @property
-    def bounds(self) -> BoundsTest | None: ...
-
-
-class CheckedTask(Task):
-    """A task of a checked run, with the error record and the allocations that its messages name."""
-
-    __slots__ = ("extents", "record")
-
-    def __init__(self, block: Array, args_bytes: int) -> None:
-        super().__init__(block, args_bytes)
-        self.record = np.zeros(ACCESS_ERROR.size_bytes // 8, np.int64)
-        self.extents: list[Extent] = []
-
-    def release(self) -> None:
-        super().release()
-        self.extents = []
-
-
 class CpuLaunch:
     """One kernel with its sizes fixed. Calling it packs the arguments, runs them and returns the event.
 
@@ -114,7 +57,7 @@ class CpuLaunch:
     def __init__(
         self,
         kernel: CpuKernel,
-        code: SizedCode,
+        code: KernelCode,
         grid: Grid,
         check: bool,
         careful: Callable[[], CpuLaunch] | None = None,
@@ -126,7 +69,6 @@ class CpuLaunch:
         self.code = code
         self.tables = tables
         self.privatised: Callable[[Sequence[Any]], CpuLaunch | None] | None = None
-        self._check = check
         self._careful = careful
         self._other: CpuLaunch | None = None
         test = code.bounds
@@ -150,10 +92,14 @@ class CpuLaunch:
             self.ways,
             None if tables is None else tables.locating(memory),
         )
-        self.host = HostLaunch(
-            self, kernel, Entry(code.library, code.symbol, args_bytes), grid, packer,
-            CheckedTask if check else Task, given,
-        )  # fmt: skip
+        self.checked: CheckedRun | None = None
+        if check:  # what knows of faults is not imported for other launches
+            from headwater.runtime.cpu.checked import CheckedRun
+
+            self.checked = CheckedRun(kernel, code, memory, grid.dimensions)
+        task_type: type[Task] = Task if self.checked is None else self.checked.task_type
+        entry = Entry(code.library, code.symbol, args_bytes)
+        self.host = HostLaunch(self, kernel, entry, grid, packer, task_type, given)
         self._findings: list[str] = []
         self._callback = _printf(code.formats, self._findings) if code.formats else None
         if self._callback is not None:
@@ -200,8 +146,8 @@ class CpuLaunch:
         if self._fits is not None and not self._fits(task.block_address, task.args_address, 0):
             return self._carefully(task)(args, queue, time_limit)
         if queue is not None or time_limit is not None or not self._inline or self._cost >= self._bounded:
-            if self._check:
-                self._prepare_check(task, args)
+            if self.checked is not None:
+                self.checked.prepare(task, args)
             return self.host.submit(task, args, queue, time_limit, self.threads)
         if self._total == 0:
             return self.host.nothing(task)
@@ -287,13 +233,8 @@ class CpuLaunch:
         """All threads have left: raise what they found wrong."""
         self._cost = nanoseconds
         self.ways.ended(task, leads=False)
-        if isinstance(task, CheckedTask) and task.record[0]:
-            from headwater.opencl.check_findings import beside
-
-            kernel, record = self.kernel, task.record.tolist()
-            source, filename = kernel.program_source, kernel.program_filename
-            found = explain(record, kernel.title, source, filename, task.extents, self.host.grid.dimensions)
-            raise beside(found, self._sentences())
+        if self.checked is not None:
+            self.checked.inspect(task, self._sentences)
         if task.block[launch_block.STOP] == launch_block.TRAPPED:
             raise KernelFault(
                 f"{self.kernel.title} executed a trap: one of its assertions failed",
@@ -316,42 +257,6 @@ class CpuLaunch:
         lines = self._findings[:]
         self._findings.clear()
         return sentences(lines, self.kernel, self.host.grid.dimensions)
-
-    def _prepare_check(self, task: Task, args: Sequence[Any]) -> None:
-        """Point the launch block at an error record and at the table of everything that the kernel may touch."""
-        assert isinstance(task, CheckedTask)
-        memory = self.host.local
-        placed = memory.at(memory.sizes(args))
-        scratch = task.keep(aligned_bytes(max(placed.scratch_bytes, ALIGNMENT)))
-        start = address(scratch)
-        extents = []
-        info, code = self.kernel.info, self.code
-        for index, offset, size in zip(memory.indices, placed.offsets, placed.sizes, strict=True):
-            name = f"`{signature.declaration(info.args[index])}`"
-            extents.append(Extent(name, start + offset, start + offset + size))
-        if code.dynamic_local_bytes:
-            end = start + code.static_local_bytes
-            extents.append(Extent("the launch's local memory", end - code.dynamic_local_bytes, end))
-        for value, arg in zip(args, info.args, strict=True):
-            if arg.kind == "image":
-                extents.append(_extent(f"the pixels of `{arg.name}`", value.array))
-                extents.append(_extent(f"the descriptor of `{arg.name}`", value.descriptor))
-            elif arg.kind in ("buffer", "constant") and value is not None:
-                extents.append(_extent(f"`{signature.declaration(arg)}`", memory_of(value, task)))
-        extents = [extent for extent in extents if extent.end > extent.start] or [Extent("nothing", start, start)]
-        task.extents = extents
-        task.record[:] = 0
-        table = task.keep(np.array([(e.start, e.end) for e in extents], np.uint64))
-        block = task.block
-        block[launch_block.ERROR] = address(task.record)
-        block[launch_block.BOUNDS] = address(table)
-        block[launch_block.BOUNDS_COUNT] = len(extents)
-        block[launch_block.OWN_SCRATCH] = start
-
-
-def _extent(name: str, array: Array) -> Extent:
-    start = address(array) if array.size else 0
-    return Extent(name, start, start + array.nbytes)
 
 
 def _round_up(number: int, multiple: int) -> int:

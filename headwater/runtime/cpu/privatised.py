@@ -8,31 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from headwater.base.host import caches_bytes
 from headwater.native import pool as _pool
 from headwater.opencl.kernels import ArgInfo
-from headwater.runtime.cpu.launch import CpuLaunch, SizedCode
 from headwater.runtime.host.arguments import layout
 from headwater.runtime.host.memory import HostBuffer
 from headwater.runtime.host.packer import LocalMemory, Placement
 from headwater.runtime.streams import Stream
 from headwater.vectorise.layout import TALLY_RECORD_BYTES, TALLY_SLACK_BYTES
 
+if TYPE_CHECKING:
+    from headwater.opencl.host import KernelCode
+    from headwater.runtime.cpu.launch import CpuLaunch
+
 ITEMS_PER_WORD = 4
 """Work-items for each 4 bytes of a thread's table from which on it pays: emptying and adding one up costs about as much
 as one locked operation (24 and 18 cycles, Emerald Rapids), and not every work-item counts."""
 _WORD_BYTES = 4
-
-
-class CountingCode(SizedCode, Protocol):
-    """A `SizedCode` that says which buffers are only counted into."""
-
-    @property
-    def tallies(self) -> tuple[int, ...]: ...
 
 
 class PrivateTables:
@@ -42,7 +38,7 @@ class PrivateTables:
     def __init__(self, tallies: Sequence[int]) -> None:
         self._tallies = tuple(tallies)
 
-    def layout(self, codes: Sequence[str], code: SizedCode) -> str:
+    def layout(self, codes: Sequence[str], code: KernelCode) -> str:
         """The `struct` format of the argument block of code for them: behind the arguments, a record for each table of
         the address and bytes of what it is added to."""
         records = len(self._tallies)

@@ -10,7 +10,6 @@ import ctypes
 import functools
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
 
 import numpy as np
@@ -34,15 +33,17 @@ MOST_KEYS = 256
 """Sets of sizes and values that are known to be inside of arrays, of one kernel and launch size."""
 
 
-@dataclass(frozen=True, slots=True)
 class Placement:
     """A work-group's memory in that of the thread that runs it: of each dynamic local argument the bytes and the
     offset; the bytes of all local memory; those with what lies behind it."""
 
-    sizes: tuple[int, ...]
-    offsets: tuple[int, ...]
-    group_bytes: int
-    scratch_bytes: int
+    __slots__ = ("group_bytes", "offsets", "scratch_bytes", "sizes")
+
+    def __init__(self, sizes: tuple[int, ...], offsets: tuple[int, ...], group_bytes: int, scratch_bytes: int) -> None:
+        self.sizes = sizes
+        self.offsets = offsets
+        self.group_bytes = group_bytes
+        self.scratch_bytes = scratch_bytes
 
 
 class LocalMemory:
@@ -107,20 +108,30 @@ class Pattern(NamedTuple):
     located: bool
 
 
-@dataclass(frozen=True, slots=True)
 class ArgumentPacker(Generic[T]):
     """Makes the function; ``format``: of `struct`, of the argument block. What a device adds to the packing:
     ``bounds``, ``ways``, and ``locate``, which puts into the values where what lies in the threads' memory is, if more
     than local memory does."""
 
-    device: Device
-    info: KernelInfo
-    packings: Sequence[Packing]
-    format: str
-    memory: LocalMemory
-    bounds: Bounds | None = None
-    ways: Ways | None = None
-    locate: Callable[[Sequence[Any], list[Any]], Placement] | None = None
+    def __init__(
+        self,
+        device: Device,
+        info: KernelInfo,
+        packings: Sequence[Packing],
+        format: str,
+        memory: LocalMemory,
+        bounds: Bounds | None = None,
+        ways: Ways | None = None,
+        locate: Callable[[Sequence[Any], list[Any]], Placement] | None = None,
+    ) -> None:
+        self.device = device
+        self.info = info
+        self.packings = packings
+        self.format = format
+        self.memory = memory
+        self.bounds = bounds
+        self.ways = ways
+        self.locate = locate
 
     def function(self, free: list[T], new_task: Callable[[], T]) -> Callable[[Sequence[Any]], T]:
         """From arguments to a task, one of those that are free or a new one, with them packed, ready to run.

@@ -113,7 +113,7 @@ class KernelFacts:
     """What a launcher must know of a kernel before it is vectorised.
 
     ``arg_offsets``, ``args_bytes``, ``static_local_bytes``, ``unbounded``, ``streaming`` and ``traps`` are those of
-    `headwater.opencl.host.HostKernel`. ``flat``: any grouping of its work-items will do. ``masked_loops``: work-items
+    `headwater.opencl.host.KernelCode`. ``flat``: any grouping of its work-items will do. ``masked_loops``: work-items
     side by side may leave a loop at different trips. ``scalar_pays``: one by one they are estimated to run faster.
     ``size``: its instructions. ``dims``: the dimensions of the ids it asks for. ``reducible``: its control flow is made
     of proper loops, so that it can be vectorised. ``private_bytes``: of a work-item's private arrays. ``flow``: how its
