@@ -75,6 +75,25 @@ def code_state(module: str) -> str:
     return "\n".join(files[name] for name in needed)
 
 
+@functools.cache
+def content_state(module: str, packages: tuple[str, ...], without: tuple[str, str]) -> str:
+    """`code_state` by what the files hold, so that it is the same for the same code on another machine: of those files
+    in ``packages``, without the ones in the folder and of the suffix of ``without``."""
+    key = cache.key("content 1", code_state(module), repr((packages, without)))
+    entry = cache.get(key)
+    if entry is not None:
+        return (entry / _LIST).read_text(encoding="utf-8")
+    folder, suffix = without
+    chosen = [
+        name
+        for name in sorted(files_of(module, _package_files()))
+        if name.partition("/")[0] in packages and not (name.startswith(folder) and name.endswith(suffix))
+    ]
+    state = cache.key(*(f"{name}\0{_digest(str(_ROOT / name))}" for name in chosen))
+    cache.put(key, {_LIST: state.encode()})
+    return state
+
+
 def state_of(maker: object) -> str:
     """`code_state` of the module that an object's class is defined in; "" for None."""
     return "" if maker is None else code_state(type(maker).__module__)

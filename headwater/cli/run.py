@@ -26,9 +26,9 @@ from headwater.cli.options import (
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
-    from headwater.cli.compare import Difference
     from headwater.files import Array
     from headwater.jobs.bind import Binding, Slot
+    from headwater.jobs.compare import Difference
     from headwater.jobs.job import Job
     from headwater.runtime import Device
 
@@ -265,8 +265,8 @@ def _dims_of_shape(text: str | None) -> tuple[int, ...] | None:
 
 
 def _verify(job: Job, outputs: dict[str, Array], other: Device, tolerance: float | None) -> list[Difference]:
-    from headwater.cli.compare import compare
     from headwater.cli.progress import progress
+    from headwater.jobs.compare import compare
 
     with progress(f"running {job.kernel.name} on {other.name}") as watcher:
         reference, _ = job.run(other, watcher)

@@ -11,7 +11,7 @@ from headwater.errors import DeviceError
 from headwater.runtime.interface import Device, resolve
 
 if TYPE_CHECKING:
-    from headwater.chips import Outline
+    from headwater.chips import Chip, Outline
     from headwater.runtime.opencl.device import ClDevice
     from headwater.runtime.simulated.device import SimulatedDevice
 
@@ -172,6 +172,23 @@ def simulated(name: str) -> SimulatedDevice | None:
 
     found = chips.outline(name)
     return None if found is None else _device(found)
+
+
+def of_chip(chip: Chip) -> SimulatedDevice:
+    """A device of its own for a chip that may have no file here: one that another machine has read."""
+    from headwater import chips
+
+    outline = chips.outline_of(chip)
+    if not outline.is_vliw:
+        from headwater.runtime.gcn.device import SimulatedDevice
+
+        made = SimulatedDevice(outline)
+    else:
+        from headwater.runtime.vliw.device import VliwDevice
+
+        made = VliwDevice(outline)
+    made.chip = chip
+    return made
 
 
 def device_for(target: str) -> SimulatedDevice:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from headwater.base import cache
 from headwater.chips.gcn_isas import ISA_OF_TARGET
 from headwater.chips.occupancy import Needs, Occupancy
 from headwater.errors import UsageError
@@ -44,6 +45,8 @@ class Machine(Protocol):
 
     family: Family
     digest: str
+    content: str
+    """Of what runs, whatever its line table says: a digest, too."""
 
     def needs(self, trace: Trace) -> Needs:
         """What a compute unit must have for a work-group."""
@@ -82,6 +85,7 @@ class GcnMachine:
     def __init__(self, code: CodeObject) -> None:
         self.code = code
         self.digest: str = code.digest
+        self.content: str = cache.digest(code.image())
         self._described: tuple[Sequence[str], Sequence[Line]] | None = None
 
     def needs(self, trace: Trace) -> Needs:

@@ -45,6 +45,7 @@ class VliwMachine:
 
     def __init__(self, launch: ShaderLaunch) -> None:
         self.digest: str = launch.machine.digest
+        self.content = self.digest
         self.shader: Shader = launch.machine.shader
         self._filename: str = launch.kernel.program_filename
         self._lines = {
