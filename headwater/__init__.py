@@ -79,7 +79,7 @@ provide("device", "headwater.runtime.devices:by_name")
 provide("default device", "headwater.runtime.devices:default")
 provide("simulate", "headwater.timing.simulate:simulate_launch")
 
-__all__ = ["__version__", "analyze", *_PUBLIC]
+__all__ = ["__version__", "analyze", "sweep", *_PUBLIC]
 
 if TYPE_CHECKING:
     from headwater.brook.iterators import iterator as iterator
@@ -109,8 +109,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "analyze":
-        return import_module("headwater.analyze")  # a package that is called as a function
+    if name in ("analyze", "sweep"):
+        return import_module(f"headwater.{name}")  # a package that is called as a function
     module = _PUBLIC.get(name)
     if module is None:
         raise AttributeError(f"module 'headwater' has no attribute {name!r}")

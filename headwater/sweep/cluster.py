@@ -22,6 +22,7 @@ from headwater.sweep.local import DEPTH, Event
 from headwater.sweep.worker import Prepare, Replay, Task
 
 _LOCAL: Final = "local"
+_CONNECT_S: Final = 5.0
 _WAIT_S: Final = 60.0
 """For the first worker of a cluster."""
 
@@ -50,7 +51,7 @@ class DaskEngine:
         elif workers is not None:
             raise UsageError("the workers of a running cluster are its own", hint="leave --workers out")
         try:
-            self._client = distributed.Client(where, set_as_default=False) if self._own else where
+            self._client = distributed.Client(where, set_as_default=False, timeout=_CONNECT_S) if self._own else where
             self._client.wait_for_workers(1, timeout=_WAIT_S)
         except (OSError, TimeoutError, ValueError) as error:
             self.close()

@@ -300,7 +300,7 @@ def _plan(table: Mapping[str, Any], folder: Path) -> Plan:
         str(sampled.get("method", "sobol")),
         _whole(sampled.get("seed", 0), "sample.seed"),
         tuple(map(str, _list(table.get("constraints", [])))),
-        _records(table.get("record", RECORDS[:3])),
+        _records(table.get("record", RECORDS[:3]), checked="check" in table),
         str(table.get("check", "")),
         _number(table["tolerance"], "tolerance") if "tolerance" in table else None,
         _number(table.get("time_limit", TIME_LIMIT_S), "time_limit"),
@@ -498,8 +498,10 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def _records(given: Any) -> tuple[str, ...]:
+def _records(given: Any, *, checked: bool) -> tuple[str, ...]:
     names = tuple(map(str, _list(given)))
+    if checked and "checks" not in names:
+        names = (*names, "checks")
     for name in names:
         if name not in RECORDS:
             raise UsageError(f"a plan cannot record {name!r}", hint=f"it records {', '.join(RECORDS)}")

@@ -18,7 +18,7 @@ import os
 import struct
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -260,6 +260,11 @@ class Store:
         if version != model_version():
             return "stale"
         return "current" if self.base(slot) == base else "superseded"
+
+    def current(self, slots: Container[bytes]) -> int:
+        """How many rows of jobs are current."""
+        heads = self._heads.values()
+        return sum(one[1] in slots and self._state(*one[1:4]) == "current" for one in heads)
 
     def counts(self) -> Counts:
         """How many rows there are of each kind."""
