@@ -22,7 +22,7 @@ def sweep(
     results: Path | str,
     *,
     workers: int | None = None,
-    dask: str | None = None,
+    dask: Any = None,
     part: tuple[int, int] | None = None,
     retry: bool = False,
     progress: Callable[[State], None] | None = None,
@@ -30,7 +30,8 @@ def sweep(
     """Compute the points of a plan that the directory ``results`` lacks; the table of all that it has is returned.
 
     ``plan``: a TOML file's path, or what such a file has as tables (docs/sweep.md). ``workers``: processes of this
-    machine, by default one for each processor. ``dask``: the address of a Dask scheduler, or "local"; ``part``: only
+    machine, by default one for each processor. ``dask``: the address of a Dask scheduler, "local", or a
+    ``distributed.Client``; ``part``: only
     this one of so many parts, from 1 on, as ``(3, 8)``; ``retry``: compute points again that failed. ``progress`` is
     called a few times a second.
 
@@ -46,7 +47,7 @@ def run(
     store: Store,
     *,
     workers: int | None = None,
-    dask: str | None = None,
+    dask: Any = None,
     part: tuple[int, int] | None = None,
     retry: bool = False,
     progress: Callable[[State], None] | None = None,
@@ -63,7 +64,7 @@ def run(
     return state
 
 
-def engine(workers: int | None, dask: str | None) -> Engine:
+def engine(workers: int | None, dask: Any) -> Engine:
     """What computes: processes of this machine, or a Dask cluster."""
     if dask is not None:
         from headwater.sweep.cluster import DaskEngine
