@@ -154,16 +154,19 @@ def _device(outline: Outline) -> SimulatedDevice:
     found = _devices.get(outline)
     if found is not None and (Path(outline.file).parent == chips.FOLDER or found.chip is chips.load(outline.file)):
         return found
+    found = _made(outline)
+    _devices[outline] = found
+    return found
+
+
+def _made(outline: Outline) -> SimulatedDevice:
     if not outline.is_vliw:
         from headwater.runtime.gcn.device import GcnDevice
 
-        found = GcnDevice(outline)
-    else:
-        from headwater.runtime.vliw.device import VliwDevice
+        return GcnDevice(outline)
+    from headwater.runtime.vliw.device import VliwDevice
 
-        found = VliwDevice(outline)
-    _devices[outline] = found
-    return found
+    return VliwDevice(outline)
 
 
 def simulated(name: str) -> SimulatedDevice | None:
@@ -178,15 +181,7 @@ def of_chip(chip: Chip) -> SimulatedDevice:
     """A device of its own for a chip that may have no file here: one that another machine has read."""
     from headwater import chips
 
-    outline = chips.outline_of(chip)
-    if not outline.is_vliw:
-        from headwater.runtime.gcn.device import SimulatedDevice
-
-        made = SimulatedDevice(outline)
-    else:
-        from headwater.runtime.vliw.device import VliwDevice
-
-        made = VliwDevice(outline)
+    made = _made(chips.outline_of(chip))
     made.chip = chip
     return made
 

@@ -168,7 +168,7 @@ def _sizes(bound: Bound) -> str:
 def _bound(job: Job) -> tuple[Bound, Any]:
     from headwater.jobs.job import Job as Bound, bound, choose_kernel
     from headwater.runtime.devices import of_chip
-    from headwater.runtime.program import program_of
+    from headwater.runtime.loading import program_of
 
     device = of_chip(job.chip)
     program = program_of(job.source, job.filename, job.language, job.options, device)
