@@ -183,12 +183,13 @@ class Store:
             return
         before = self._heads.get(record.key)
         # What has figures is better than a message, and of the same the later one.
-        if before is None or (record.kind, -record.time_ns) < (before[0], -self._time_of(record.key)):
+        if before is None or (record.kind, -record.time_ns) < (before[0], -self.time_of(record.key)):
             same = self._same
             slot, base, version = (same.setdefault(name, name) for name in record[2:5])
             self._heads[record.key] = (record.kind, slot, base, version, place)
 
-    def _time_of(self, key: bytes) -> int:
+    def time_of(self, key: bytes) -> int:
+        """When a row was made, in nanoseconds since 1970."""
         return self._record(key).time_ns
 
     def _note_job(self, record: Record) -> None:
@@ -229,6 +230,10 @@ class Store:
         """Whether the row of a point is here, with figures or a message that it would get again."""
         found = self._heads.get(key)
         return found is not None and found[0] != PASSING
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The keys of all rows."""
+        return iter(self._heads)
 
     def __len__(self) -> int:
         return len(self._heads)
@@ -324,22 +329,22 @@ class Store:
         """One file of several, which are removed when it is there."""
         path = self._named()
 
-        def parts() -> Iterator[bytes]:
-            seen: set[tuple[int, bytes, bytes]] = set()
-            for one in paths:
-                try:
-                    view = _mapped(one)
-                except FileNotFoundError:
-                    continue  # merged by another process
-                for offset, record in self._records(one, view):
-                    name = record.kind, record.key, record.base
-                    if name not in seen:
-                        seen.add(name)
-                        yield bytes(view[offset : _end(view, offset)])
-
-        noted = self.damaged
-        self._place(path, parts())
+        views = []
+        for one in paths:
+            try:
+                views.append((one, _mapped(one)))
+            except FileNotFoundError:
+                continue  # merged by another process
+        noted, self.damaged = self.damaged, []
+        latest: dict[tuple[int, bytes, bytes], tuple[int, int, int]] = {}
+        for number, (one, view) in enumerate(views):
+            for offset, record in self._records(one, view):
+                name = record.kind, record.key, record.base
+                if name not in latest or record.time_ns > latest[name][0]:
+                    latest[name] = record.time_ns, number, offset
         self.damaged = noted
+        chosen = ((views[number][1], offset) for _, number, offset in latest.values())
+        self._place(path, (bytes(view[offset : _end(view, offset)]) for view, offset in chosen))
         for one in paths:
             if one != path:
                 try:

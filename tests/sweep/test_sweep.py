@@ -166,7 +166,7 @@ def test_a_damaged_row_is_named_and_computed_again(whole, tmp_path):
     store = Store(tmp_path / "r", create=True)
     (one,) = (path / "rows").iterdir()
     data = bytearray(one.read_bytes())
-    data[data.index(b'"seconds"', data.index(b'"compute.clock_mhz":1000,')) + 12] ^= 1
+    data[data.index(b'"seconds"', data.index(b'"compute.clock_mhz":1000}')) + 12] ^= 1
     (tmp_path / "r" / "rows" / one.name).write_bytes(data)
     state = entry.run(plans.read(PLAN), Store(tmp_path / "r"), workers=1)
     assert (state.done, state.failed) == (1, 0)
