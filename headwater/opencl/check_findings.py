@@ -11,7 +11,7 @@ from headwater.errors import KernelFault, SourceError, span_of_bytes
 
 MARK = "\x01"
 """What such a line begins with. The source's files follow, each with `MARK` behind it, then numbers: what it is, the
-file's number, line, column, a further line of that file or 0, and the work-item's three."""
+file's number, line, column, a further line of that file, an alignment, or 0, and the work-item's three."""
 STORED, BRANCH, ADDRESS, ARGUMENT = range(1, 5)
 """What a use is of a private variable that has not been written."""
 
@@ -34,6 +34,8 @@ _COPIES = {
     9: "waits for an event, or passes one on, that no async copy has given it",
 }
 """Findings of `headwater.opencl.copies_in_flight`."""
+_MISALIGNED = 10
+"""That of `headwater.opencl.misaligned`, whose last number is the alignment."""
 
 
 def format_of(names: Sequence[str]) -> str:
@@ -75,9 +77,12 @@ def _sentence(key: tuple[str, ...], items: list[str], kernel: str, source: str, 
     name = names[file] if file < len(names) else filename
     times = f" ({len(items):,} times)" if len(items) > 1 else ""
     who = f"work-item ({items[0].replace(' ', ', ')}) of {kernel}"
-    done = _COPIES[what] if what in _COPIES else f"has not written a private variable and {_USES[what]}"
+    if what == _MISALIGNED:
+        done = f"accesses memory at an address that is no multiple of {declared}, its type's alignment"
+    else:
+        done = _COPIES[what] if what in _COPIES else f"has not written a private variable and {_USES[what]}"
     message = f"{who} {done}{times}"
-    if declared:
+    if declared and what != _MISALIGNED:
         kind = "async copy" if what in _COPIES else "variable"
         message += f"\n    the {kind}: {name}:{declared}: {_line(name, declared, source, filename).strip()}".rstrip(
             ": "

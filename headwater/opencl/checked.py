@@ -19,6 +19,7 @@ from headwater.llvm.passes.inlining import inlined
 from headwater.llvm.text import TELL
 from headwater.opencl.check_findings import GLOBAL_ID, format_of
 from headwater.opencl.copies_in_flight import with_copies_followed
+from headwater.opencl.misaligned import with_alignment_tested
 
 
 def without_speculation(module: Module) -> None:
@@ -30,7 +31,8 @@ def without_speculation(module: Module) -> None:
 
 
 def with_definedness(program: Module, kernels: Iterable[str], builder: llvm.PassBuilder) -> Module:
-    """Uses of private variables before they are written, and of async copies before a wait, are told to `TELL`."""
+    """Uses of private variables before they are written, of async copies before a wait, and misaligned accesses are
+    told to `TELL`."""
     inlined(program)
     module = parse(str(program))
     wanted = set(kernels)
@@ -52,6 +54,7 @@ def with_definedness(program: Module, kernels: Iterable[str], builder: llvm.Pass
     hidden.show(program)
     followed(program)
     with_copies_followed(program)
+    with_alignment_tested(program)
     return program
 
 
