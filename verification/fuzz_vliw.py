@@ -33,8 +33,8 @@ class Inputs:
         sys.path.insert(0, str(_TESTS))
         from vliw_samples import CASES, KERNEL, METADATA, OBJECTS, PIXEL, opencl_binary
 
+        from headwater.chips.vliw_isas import GENERATION_OF_TARGET, GENERATIONS
         from headwater.isa.vliw import assembly, decode, encode, image, image_text, printer, table
-        from headwater.isa.vliw.traits import GENERATION_OF_TARGET, GENERATIONS
 
         self.decode, self.encode, self.assembly, self.printer = decode, encode, assembly, printer
         self.images, self.image_text, self.generations = image, image_text, GENERATIONS

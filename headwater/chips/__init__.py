@@ -38,9 +38,6 @@ _MODEL = frozenset(
 FOLDER = Path(__file__).parent
 VLIW: Final = "vliw"
 """The family of chips whose instructions are clauses of wide ones; the other one is "gcn"."""
-# LLVM's processors of its r600 back end (LLVM, R600Processors.td), the oldest first.
-VLIW_TARGETS = """
-rs880 r600 r630 rv670 rv710 rv730 rv770 cedar redwood sumo juniper cypress caicos turks barts cayman""".split()
 _ALIASES = r"(?ms)^aliases = \[(.*?)\]"
 _OUTLINE_FILE = "outline.json"
 
@@ -165,4 +162,7 @@ def all_chips() -> list[Chip]:
 
 def _age(chip: Chip) -> tuple[int, str]:
     """Older chips first: GCN targets' names are in order of age, VLIW targets' are not."""
-    return (VLIW_TARGETS.index(chip.target), "") if chip.target in VLIW_TARGETS else (0, chip.target)
+    from headwater.chips.vliw_isas import GENERATION_OF_TARGET
+
+    known = list(GENERATION_OF_TARGET)
+    return (known.index(chip.target), "") if chip.target in known else (0, chip.target)

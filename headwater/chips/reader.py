@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from headwater.base import reading
-from headwater.chips import VLIW, VLIW_TARGETS, find, model
+from headwater.chips import VLIW, find, model
 from headwater.chips.checks import faults, wanted
 from headwater.chips.gcn_isas import ISA_OF_TARGET
 from headwater.chips.model import Chip, Family, Features, Memory, Range
+from headwater.chips.vliw_isas import GENERATION_OF_TARGET
 from headwater.errors import SourceError, Span, UsageError
 
 _TABLES = {
@@ -102,8 +103,8 @@ class _Reader:
 
     def _check_target(self, target: str, *, vliw: bool) -> None:
         if vliw:
-            if target not in VLIW_TARGETS:
-                hint = f"a VLIW chip's is LLVM's name of its processor: {', '.join(VLIW_TARGETS)}"
+            if target not in GENERATION_OF_TARGET:
+                hint = f"a VLIW chip's is LLVM's name of its processor: {', '.join(GENERATION_OF_TARGET)}"
                 raise self._fault(f"target is {target!r}", "", "target", hint)
         elif target not in ISA_OF_TARGET:
             hint = f"a GCN chip's is LLVM's name of its processor: {', '.join(sorted(ISA_OF_TARGET))}"

@@ -90,9 +90,9 @@ def _simulate(args: argparse.Namespace) -> int:
     chips = [simulated(name) for name in args.device or [None]]  # what is missing is compiled during what follows
 
     from headwater.chips.gcn_isas import ISA_OF_TARGET
+    from headwater.chips.vliw_isas import GENERATION_OF_TARGET
     from headwater.cli.launch import TimeLimit, printf_on_stderr
     from headwater.cli.progress import progress
-    from headwater.isa.vliw.traits import GENERATION_OF_TARGET
     from headwater.jobs.job import Job, choose_kernel
     from headwater.timing.sweep import sweep, variants
     from headwater.timing.system import repeated

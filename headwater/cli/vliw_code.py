@@ -29,7 +29,7 @@ EMITTED = {"image": ".cal", "raw": ".bin", "asm": ".isa", "ir": ".il"}
 
 def target(given: str | None, device: str | None) -> str:
     """LLVM's name of the VLIW chip that was asked for; "" if none was, or one of another family."""
-    from headwater.isa.vliw.traits import GENERATION_OF_TARGET
+    from headwater.chips.vliw_isas import GENERATION_OF_TARGET
 
     if given:
         return given if given in GENERATION_OF_TARGET else ""

@@ -192,7 +192,7 @@ def device_for(target: str) -> SimulatedDevice:
     Of several, the one that has its target among its aliases: that is what the target alone means on the command line.
     """
     from headwater.chips.gcn_isas import ISA_OF_TARGET
-    from headwater.isa.vliw.traits import GENERATION_OF_TARGET
+    from headwater.chips.vliw_isas import GENERATION_OF_TARGET
 
     isas = {**ISA_OF_TARGET, **GENERATION_OF_TARGET}
     devices = all_devices()

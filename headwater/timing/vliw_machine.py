@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from headwater.base.arrays import address
 from headwater.chips.occupancy import Needs, Occupancy
+from headwater.chips.vliw_isas import GENERATION_OF_TARGET
 from headwater.emulate.vliw.raster import Wavefronts, rasterised
 from headwater.errors import UsageError
 from headwater.isa.vliw import printer
 from headwater.isa.vliw.cost import group_flops
-from headwater.isa.vliw.traits import GENERATION_OF_TARGET
 from headwater.timing.layout import Memory
 from headwater.timing.vliw_layout import VLIW
 from headwater.timing.vliw_rules import (

@@ -4,9 +4,9 @@ import llvm_text
 import pytest
 from vliw_samples import CASES
 
+from headwater.chips.vliw_isas import GENERATION_OF_TARGET
 from headwater.isa.vliw.decode import decode
 from headwater.isa.vliw.encode import encode
-from headwater.isa.vliw.traits import GENERATION_OF_TARGET
 
 NAMES = [f"{name}-{target}" for name, target, *_ in CASES]
 

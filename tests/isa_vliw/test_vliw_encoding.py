@@ -4,13 +4,13 @@ import random
 
 import pytest
 
+from headwater.chips.vliw_isas import GENERATIONS
 from headwater.errors import DecodeError
 from headwater.isa.vliw import table
 from headwater.isa.vliw.decode import alu_group, decode, fetch
 from headwater.isa.vliw.encode import EncodeError, encode
 from headwater.isa.vliw.encodings import COMPUTED, form, kinds, used_bits
 from headwater.isa.vliw.model import FETCH_KINDS, LITERAL, AluGroup, AluOp, Cf, Fetch, Row, Shader, Source, T
-from headwater.isa.vliw.traits import GENERATIONS
 
 
 def rows(generation: str, *wanted: str) -> list[Row]:

@@ -143,7 +143,7 @@ def test_what_looks_like_a_comment_in_quotes_is_none(type_: str) -> None:
     ("text", "message"),
     [
         ("00 NOP\nEND_OF_PROGRAM", "1: error: the text does not say what chip it is for"),
-        ("Target = voodoo", "1:10: error: Target is one of r600, r630"),
+        ("Target = voodoo", "1:10: error: Target is one of rs880, r600"),
         ("Target = cypress\nTarget = cayman", "2:10: error: the text is for cayman, not cypress"),
         ("Target = cypress\nLdsSize = many", "2:11: error: LdsSize is a number of 32 bits, not many"),
         ("Target = cypress\nSpeed = 3", "2:1: error: Speed is not a property of an image"),

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
+from headwater.chips.vliw_isas import GENERATION_OF_TARGET, GENERATIONS
 from headwater.isa.vliw import table
 from headwater.isa.vliw.encodings import FIELD_NAMES, form, kinds
 from headwater.isa.vliw.model import ALU_KINDS, KINDS, Fields
 from headwater.isa.vliw.semantics import semantics
-from headwater.isa.vliw.traits import GENERATION_OF_TARGET, GENERATIONS
 
 SLOTS = ("any", "vec", "trans", "vec4", "replicated")
 

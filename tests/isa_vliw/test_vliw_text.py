@@ -7,6 +7,7 @@ import test_vliw_encoding as encoding
 from test_llvm_code import NAMES
 from vliw_samples import CASES, CAYMAN, COMPUTE, LOOP
 
+from headwater.chips.vliw_isas import GENERATION_OF_TARGET, GENERATIONS
 from headwater.errors import SourceError
 from headwater.isa.vliw import table
 from headwater.isa.vliw.assembly import parse
@@ -14,7 +15,6 @@ from headwater.isa.vliw.decode import decode
 from headwater.isa.vliw.encode import encode
 from headwater.isa.vliw.model import FETCH_KINDS, Cf, Fetch, Shader
 from headwater.isa.vliw.printer import cf_text, fetch_text, group_text, text
-from headwater.isa.vliw.traits import GENERATION_OF_TARGET, GENERATIONS
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,14 @@ def test_literals_get_free_places() -> None:
     group = parse(listing, "r700").cf[0].groups[0]
     assert group.literals == (0x40200000, 7, 12, 0)
     assert [[source.chan for source in op.sources] for op in group.ops] == [[0, 1], [2, 1]]
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_every_generation_has_clause_temporaries(generation: str) -> None:
+    shader = parse("0 ALU: ADDR() CNT(1)\n 0 x: ADD T3.x, T0.y, R123.z\nEND_OF_PROGRAM", generation)
+    op = shader.cf[0].groups[0].ops[0]
+    assert (op.dst_gpr, [source.sel for source in op.sources]) == (124, [127, 123])
+    assert group_text(shader.cf[0].groups[0], generation, 0) == ["x: ADD         T3.x,  T0.y,  R123.z"]
 
 
 def test_added_instructions_move_the_clauses() -> None:

@@ -62,9 +62,9 @@ END_OF_PROGRAM
 
 CAYMAN = """\
 00 ALU: ADDR(32) CNT(5)
-      0  x: RCP_e       ____,  R124.x
-         y: RCP_e       R0.y,  R124.x
-         z: RCP_e       ____,  R124.x
+      0  x: RCP_e       ____,  T3.x
+         y: RCP_e       R0.y,  T3.x
+         z: RCP_e       ____,  T3.x
       1  x: PREDE       ____,  R0.y,  0.0f      UPDATE_EXEC_MASK(BREAK)
          w: MULADD_UINT24 R1.w,  R0.x,  R0.y,  1
 01 MEM_RAT_CACHELESS_STORE_DWORD: RAT(0)[R1].x___, R0, ARRAY_SIZE(0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from headwater.chips.vliw_isas import Traits
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
 from headwater.emulate.vliw.control import Control
 from headwater.emulate.vliw.layout import CF, LAUNCH, RESOURCE as DESCRIPTOR, SHARED_BYTES
@@ -22,7 +23,6 @@ from headwater.emulate.wave.memory import Address, Shape, Slot
 from headwater.emulate.wave.registers import PART_LANES, Mask
 from headwater.isa.gcn.semantics import Mode
 from headwater.isa.vliw.model import Cf
-from headwater.isa.vliw.traits import Traits
 
 PC_CF_SHIFT, PC_OP_BITS = 12, 3
 """A place in a shader as one number: control-flow instruction, group or fetch of its clause, slot."""

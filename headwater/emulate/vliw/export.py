@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from headwater.chips.vliw_isas import Traits
 from headwater.emulate.vliw import formats, lds, program, scratch
 from headwater.emulate.vliw.bindings import Bound
 from headwater.emulate.vliw.clause import Clause, place
@@ -16,7 +17,6 @@ from headwater.emulate.wave.memory import Address, PartAccess
 from headwater.emulate.wave.registers import PART_LANES, Mask
 from headwater.isa.vliw import table
 from headwater.isa.vliw.semantics import semantics
-from headwater.isa.vliw.traits import Traits
 
 MASKED = 7
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from headwater.chips.vliw_isas import Traits
 from headwater.emulate.vliw.bindings import Name
 from headwater.emulate.vliw.operands import SHARED_INDEXED_MODE, SHARED_MODE, SHARED_MODES
 from headwater.emulate.vliw.registers import AR, CF_INDEX, GPRS, PIXEL, PREDICATE, PS, PV, RATS, RETURNED
@@ -27,7 +28,6 @@ from headwater.isa.vliw.model import (
     Shader,
     T,
 )
-from headwater.isa.vliw.traits import Traits
 
 GRADIENTS = {
     "GET_GRADIENTS_H": (0, False), "GET_GRADIENTS_V": (1, False), "GET_GRADIENTS_H_FINE": (0, True),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.chips.vliw_isas import Traits
 from headwater.emulate.vliw.bindings import NEAREST, Format, Name, Sampler, vertex_format
 from headwater.emulate.vliw.operands import SHARED_LIMIT
 from headwater.emulate.vliw.program import GRADIENTS, is_returning, memory_resource, reads_scratch, returned_rat
@@ -23,7 +24,6 @@ from headwater.isa.gcn.semantics import BITS, Mode, Semantics
 from headwater.isa.vliw import table
 from headwater.isa.vliw.model import AluOp, Cf, Fetch
 from headwater.isa.vliw.semantics import semantics
-from headwater.isa.vliw.traits import Traits
 
 if TYPE_CHECKING:
     from headwater.emulate.vliw.reference import Wave

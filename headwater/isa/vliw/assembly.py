@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from headwater.chips.vliw_isas import TRAITS
 from headwater.errors import SourceError, Span
 from headwater.isa.vliw import names, table
 from headwater.isa.vliw.assembly_alu import OpenGroup
@@ -27,7 +28,6 @@ from headwater.isa.vliw.model import (
     Shader,
 )
 from headwater.isa.vliw.scan import MOST_DIGITS, NUMBER, WORD, Scanner
-from headwater.isa.vliw.traits import TRAITS
 
 _FIELD_OF_WORD = {word: name for name, word in (*names.FLAGS.items(), *names.FIELD_WORDS.items())} | {
     "BRSTCNT": "burst_count",

@@ -7,10 +7,10 @@ import struct
 from dataclasses import replace
 from typing import Any
 
+from headwater.chips.vliw_isas import TRAITS
 from headwater.isa.vliw import names, table
 from headwater.isa.vliw.model import ALU_KINDS, KCACHE_STARTS, LITERAL, PS, PV, ZERO, AluGroup, AluOp, Row, Source, T
 from headwater.isa.vliw.scan import MOST_DIGITS, WORD, Scanner
-from headwater.isa.vliw.traits import TRAITS
 
 _NAMES = {name: number for number, name in names.SOURCES.items()} | {"0.5f": 252, "0": ZERO}
 _NUMERAL = re.compile(r"-?(?:0[xX][0-9A-Fa-f]+|\d+\.\d+_[LM]|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?f?)")
@@ -212,10 +212,8 @@ class _Operation:
         first, most = {"R": (0, 127), "SR": (0, 127), "C": (256, 255), "Param": (448, 31), "SEL": (0, 511)}.get(
             kind, (127, 3)
         )
-        has_none = kind == "T" and not self.traits.names_clause_temporaries
-        if number > most or has_none:
-            has = "has no clause temporaries" if has_none else f"has {most + 1}"
-            s.fail(f"{kind}{number}: {self.generation} {has}", at)
+        if number > most:
+            s.fail(f"{kind}{number}: {self.generation} has {most + 1}", at)
         if kind == "SR":
             indexed = s.take("[A0.x]")
             self._index_mode(names.SHARED_INDEXED if indexed else names.SHARED, at)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from headwater.chips.vliw_isas import TRAITS
 from headwater.errors import DecodeError
 from headwater.isa.vliw import table
 from headwater.isa.vliw.encodings import COMPUTED, form, used_bits
 from headwater.isa.vliw.model import LITERAL, SLOT_NAMES, AluGroup, AluOp, Cf, Fetch, Fields, Row, Shader, Source, T
-from headwater.isa.vliw.traits import TRAITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

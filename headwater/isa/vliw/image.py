@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from headwater.chips.vliw_isas import GENERATION_OF_TARGET, TRAITS, Traits
 from headwater.errors import CodeObjectError, HeadwaterError
 from headwater.isa.elf import Elf
 from headwater.isa.gcn.objects import KernelArg
 from headwater.isa.vliw.decode import decode
 from headwater.isa.vliw.model import Shader
-from headwater.isa.vliw.traits import GENERATION_OF_TARGET, TRAITS, Traits
 
 EM_CAL_OBJECT, EM_CAL_IMAGE, EM_AMDGPU = 0x7C, 0x7D, 224
 OSABI_CAL = 100

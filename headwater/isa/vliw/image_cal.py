@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headwater.chips.vliw_isas import GENERATION_OF_TARGET, TRAITS
 from headwater.errors import UsageError
 from headwater.isa.elf import PT_LOAD, PT_NOTE, Elf, Note, Section, Segment
 from headwater.isa.gcn.objects import KernelArg
 from headwater.isa.vliw.image import EM_CAL_IMAGE, OSABI_CAL, Argument, Image
-from headwater.isa.vliw.traits import GENERATION_OF_TARGET, TRAITS
 
 # CALtarget's ordinal and 1 is the machine of a dictionary's entry. Chips that LLVM has no processor of their own for
 # have that of their kin.

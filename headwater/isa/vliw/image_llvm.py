@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import struct
 
+from headwater.chips.vliw_isas import GENERATION_OF_TARGET, TRAITS
 from headwater.isa.elf import ET_REL, SHT_REL, Elf, Section
 from headwater.isa.vliw.image import EM_AMDGPU, Image
-from headwater.isa.vliw.traits import GENERATION_OF_TARGET, TRAITS
 
 # LLVM, User Guide for AMDGPU Backend, "AMDGPU ELF Header e_flags": EF_AMDGPU_MACH_R600_….
 _TARGETS = (

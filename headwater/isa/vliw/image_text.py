@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
+from headwater.chips.vliw_isas import GENERATION_OF_TARGET
 from headwater.errors import SourceError, Span
 from headwater.isa.vliw import assembly, printer
 from headwater.isa.vliw.encode import encode
 from headwater.isa.vliw.image import Argument, Image
 from headwater.isa.vliw.image_cal import arguments, written_arguments
-from headwater.isa.vliw.traits import GENERATION_OF_TARGET
 
 _FACT = re.compile(r"\s*([A-Za-z_][A-Za-z_:]*)\s*=\s*(.*?)\s*$")
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|;.*|//.*')

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from headwater.chips.vliw_isas import TRAITS, Traits
 from headwater.isa.cost import Cost
-from headwater.isa.vliw.traits import TRAITS, Traits
 
 MOST_GROUP = 1024
 """Work-items of a work-group, the most of any chip."""

@@ -10,11 +10,11 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from headwater.chips.vliw_isas import TRAITS
 from headwater.isa.vliw import names, table
 from headwater.isa.vliw.encode import clause_words, layout
 from headwater.isa.vliw.encodings import form
 from headwater.isa.vliw.model import LITERAL, ONE_INT, PS, PV, SLOT_NAMES, AluGroup, AluOp, Cf, Fetch, Shader, Source, T
-from headwater.isa.vliw.traits import TRAITS
 
 _INDENT = "    "
 _NAME_WIDTH = 11
@@ -108,9 +108,9 @@ def _swizzled(register: str, selects: str) -> str:
     return register if selects == "xyzw" else f"{register}.{selects}"
 
 
-def gpr_name(number: int, *, temporaries: bool) -> str:
+def gpr_name(number: int) -> str:
     """R0…, and T0…T3 for the clause temporaries."""
-    return f"T{127 - number}" if temporaries and number > 123 else f"R{number}"
+    return f"T{127 - number}" if number > 123 else f"R{number}"
 
 
 @dataclass(slots=True)
@@ -127,7 +127,6 @@ class _Printer:
         self.generation = generation
         self.exact = exact
         self.traits = TRAITS[generation]
-        self.temporaries = self.traits.names_clause_temporaries
         self.out: list[str] = []
         self.place: int | None = None
         """The address of the current instruction's clause."""
@@ -299,7 +298,7 @@ class _Printer:
     def _register(self, number: int, mode: int, rel: bool) -> str:
         if rel and mode in (names.SHARED, names.SHARED_INDEXED):
             return f"SR{number}" + ("[A0.x]" if mode == names.SHARED_INDEXED else "")
-        return gpr_name(number, temporaries=self.temporaries) + _index(mode, rel)
+        return gpr_name(number) + _index(mode, rel)
 
     def _source(self, source: Source, op: AluOp, number: int) -> str:
         chan = f".{names.CHANNELS[source.chan]}"

@@ -11,9 +11,9 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from headwater.chips.vliw_isas import GENERATIONS
 from headwater.isa.cost import parse
 from headwater.isa.vliw.model import OperandSpec, Row
-from headwater.isa.vliw.traits import GENERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

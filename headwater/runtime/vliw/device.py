@@ -12,11 +12,11 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from headwater.chips.vliw_isas import GENERATION_OF_TARGET
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name, Sampler
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.watch.hooks import is_watched, wanted
 from headwater.errors import LaunchError, ResourceError, UsageError
-from headwater.isa.vliw.traits import GENERATION_OF_TARGET
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime.events import Event
 from headwater.runtime.host.kernel import HostKernel

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from vliw_runs import alu, around, cf, gpr, group, literal, op, random_inputs, referred, translated
 
+from headwater.chips.vliw_isas import GENERATIONS
 from headwater.emulate.vliw.bindings import Bindings
 from headwater.emulate.vliw.clause import Options
 from headwater.emulate.vliw.control import nestings
@@ -14,7 +15,6 @@ from headwater.emulate.vliw.program import read_program
 from headwater.emulate.vliw.translate import translate
 from headwater.emulate.wave.layout import LANES
 from headwater.isa.vliw.model import Shader, Source, T
-from headwater.isa.vliw.traits import GENERATIONS
 
 STATE = range(6, 14)
 COUNTERS = (14, 15)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from vliw_runs import FIRST, INPUTS, RESULTS, alu, around, group, random_inputs, referred, translated
 
+from headwater.chips.vliw_isas import GENERATIONS
 from headwater.isa.vliw import table
 from headwater.isa.vliw.model import AluOp, Source, T
 from headwater.isa.vliw.semantics import semantics
-from headwater.isa.vliw.traits import GENERATIONS
 
 APPROXIMATE = ("EXP", "LOG", "RECIP", "RSQ", "SQRT", "SIN", "COS", "FRACT_64")
 """Operations whose last bits depend on whether intermediate denormals are kept."""

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from headwater import chips
+from headwater.chips.vliw_isas import GENERATION_OF_TARGET
 from headwater.emulate.vliw.bindings import Bindings, Bound
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.isa.vliw.decode import decode
-from headwater.isa.vliw.traits import GENERATION_OF_TARGET
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, Owner, ShaderLaunch, Sizes, View
 

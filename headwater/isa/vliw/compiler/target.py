@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headwater.chips.model import Chip
+from headwater.chips.vliw_isas import GENERATION_OF_TARGET, TRAITS, Traits
 from headwater.errors import UsageError
 from headwater.isa.vliw import table
 from headwater.isa.vliw.model import ALU_KINDS
-from headwater.isa.vliw.traits import GENERATION_OF_TARGET, TRAITS, Traits
 
 
 @dataclass(frozen=True, slots=True)

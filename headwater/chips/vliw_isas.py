@@ -19,11 +19,11 @@ _COORDINATES = (
 class Traits:
     """A generation.
 
-    ``targets``: LLVM's processors of it (LLVM, User Guide for AMDGPU Backend, "Processors"). ``slots``: operations of
+    ``targets``: LLVM's processors of it, the oldest first (LLVM, R600Processors.td). ``slots``: operations of
     an ALU group: x, y, z, w and, of five, t. ``address_registers``: 4 where the slot of a MOVA chooses one of AR.xyzw
     and an operand's index mode names it, 1 where there is AR.x only. ``has_index_registers``: MOVA_INT's destination
     may be a register that resources are indexed by, and is no general register. ``has_shared_registers``: registers of
-    all wavefronts of a SIMD, by index modes. ``names_clause_temporaries``: GPRs 124 to 127 are written T3 to T0.
+    all wavefronts of a SIMD, by index modes.
     ``has_mask_operations``: an operation that updates the execution mask says how, where others have an output
     modifier. ``has_fog_merge``: ALU operations have FOG_MERGE.
 
@@ -53,7 +53,6 @@ class Traits:
     address_registers: int = 1
     has_index_registers: bool = False
     has_shared_registers: bool = True
-    names_clause_temporaries: bool = True
     has_mask_operations: bool = False
     has_fog_merge: bool = False
     constant_windows: int = 4
@@ -95,7 +94,7 @@ TRAITS: Mapping[str, Traits] = {
     for row in (
         Traits(
             "r600",
-            ("r600", "r630", "rs880", "rv670"),
+            ("rs880", "r600", "r630", "rv670"),
             address_registers=4,
             has_shared_registers=False,
             has_fog_merge=True,
@@ -127,7 +126,7 @@ TRAITS: Mapping[str, Traits] = {
         ),
         Traits(
             "evergreen",
-            ("cedar", "redwood", "juniper", "cypress", "barts", "turks", "caicos", "sumo"),
+            ("cedar", "redwood", "sumo", "juniper", "cypress", "caicos", "turks", "barts"),
             float_to_int=("TRUNC", "FLT_TO_INT"),  # which rounds
             push_reserve=1,
         ),
@@ -136,7 +135,6 @@ TRAITS: Mapping[str, Traits] = {
             ("cayman",),
             slots=4,
             has_index_registers=True,
-            names_clause_temporaries=False,
             has_mask_operations=True,
             float_to_int=("FLT_TO_INT_TRUNC",),
             float_to_uint=("TRUNC", "FLT_TO_UINT"),
@@ -148,4 +146,4 @@ TRAITS: Mapping[str, Traits] = {
 
 GENERATIONS = tuple(TRAITS)
 GENERATION_OF_TARGET: Mapping[str, str] = {target: row.name for row in TRAITS.values() for target in row.targets}
-"""The generation of each of LLVM's processors."""
+"""The generation of each of LLVM's processors, the oldest first."""
