@@ -6,7 +6,7 @@ import pytest
 import headwater as hw
 from headwater.brook.model import extents, map_table, resize_index
 from headwater.errors import UsageError
-from headwater.runtime.brook import program as brook
+from headwater.runtime.brook import call_plans
 from headwater.runtime.brook.program import load
 from tests.brook import corpus_files
 
@@ -370,11 +370,11 @@ def test_tiles_of_counted_loops_give_what_the_plain_loops_give(opencl_device, mo
     wanted = attract(a, b, w, n)
     kernel = program("gather").attract
     np.testing.assert_allclose(kernel(a, b, w, n), wanted, rtol=1e-4, atol=1e-4)
-    monkeypatch.setattr(brook, "_is_gpu", lambda device: True)
+    monkeypatch.setattr(call_plans, "_is_gpu", lambda device: True)
     on_gpu = load(corpus_files.read("gather"), "gather.br").attract
     np.testing.assert_allclose(on_gpu(a, b, w, n, device=opencl_device), wanted, rtol=1e-4, atol=1e-4)
     is_inside = n[0] <= 600 and n[1] < 600
-    (plan,) = on_gpu._plans.values()
+    (plan,) = on_gpu.planner.plans.values()
     assert (bool(plan.steps), bool(plan.otherwise)) == (is_inside, not is_inside)
     np.testing.assert_allclose(
         on_gpu(a, b, w, (700, 700), device=opencl_device), attract(a, b, w, (700, 700)), rtol=1e-4, atol=1e-4

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import struct
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,6 @@ from headwater.base import cache
 from headwater.base.arrays import Array, contiguous_address
 from headwater.base.version import VERSION
 from headwater.brook import model
-from headwater.brook.conditions import holds
 from headwater.brook.model import BrookModule, BrookSignature, Parameter
 from headwater.errors import KernelFault, SourceError, UsageError
 from headwater.runtime.brook.arguments import (
@@ -43,8 +41,9 @@ from headwater.runtime.brook.arguments import (
     wrong,
     zeros,
 )
+from headwater.runtime.brook.call_plans import CallPlan, CallPlanner
 from headwater.runtime.brook.places import in_brook
-from headwater.runtime.brook.plan import Domain, Launch, View, output_shape, plan_map, plan_reduction
+from headwater.runtime.brook.plan import Domain, View
 from headwater.runtime.events import Event
 from headwater.runtime.interface import Device, DeviceProgram, Queue, current, default, resolve
 from headwater.runtime.program import Kernel, Program
@@ -53,11 +52,8 @@ from headwater.runtime.streams import Stream, SubStream
 from headwater.runtime.values import whole_numbers
 
 if TYPE_CHECKING:
-    from headwater.runtime.brook.drawing import Drawing, Shaders
-    from headwater.runtime.brook.pixels import Pass
-    from headwater.runtime.interface import Buffer, Prepared
+    from headwater.runtime.brook.drawing import Shaders
 
-_KEPT_PLANS = 256  # per kernel; each holds the address tables of one combination of shapes
 _EXACT = "-D HW_EXACT_RANGE"
 _THOROUGH = object()  # the quick way's answer where it cannot tell
 
@@ -162,54 +158,6 @@ class BrookProgram(Program["BrookKernel"]):
         return found
 
 
-class _Step:
-    """A launch with its sizes fixed: ``template`` holds what never changes, ``fills`` says which item goes where."""
-
-    __slots__ = ("fills", "prepared", "template")
-
-    def __init__(self, prepared: Prepared | Drawing, template: list[Any], fills: tuple[tuple[int, int], ...]) -> None:
-        self.prepared = prepared
-        self.template = template
-        self.fills = fills
-
-
-class _Plan:
-    """What a call needs for one combination of device and shapes. *Items* are what parameters stand for, by their
-    number.
-    """
-
-    __slots__ = (
-        "device",
-        "direct",
-        "is_value",
-        "latest",
-        "launch",
-        "otherwise",
-        "outs",
-        "partial",
-        "spare",
-        "steps",
-        "tested",
-    )
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        self.direct = device.kind == "cpu"  # arrays are the device's memory
-        self.steps: tuple[_Step, ...] = ()
-        # Of every out: its parameter's number, the shape of its array, the dtype, whether it starts as zeros.
-        self.outs: tuple[tuple[int, Shape, np.dtype[Any], bool], ...] = ()
-        self.is_value = False  # a reduction to one value
-        # A launch that is right for some values only, prepared in `steps` when they first come; and how to run others.
-        self.launch: Launch | None = None
-        self.otherwise: tuple[_Step, ...] = ()
-        # Which parameters' values that depends on; those of the latest call with the steps that are right for them.
-        self.tested: tuple[int, ...] = ()
-        self.latest: tuple[list[Any] | None, tuple[_Step, ...]] = None, ()
-        self.partial = 0  # bytes of the partial results of a reduction, whose item comes after the parameters
-        # Buffers of a reduction to one value for its result and its partial results, between calls.
-        self.spare: list[tuple[Buffer, Buffer | None]] = []
-
-
 class BrookKernel(Kernel):
     """A Brook+ kernel. Call it with the kernel's arguments in order, less its out streams and out arrays, which it
     returns.
@@ -253,8 +201,7 @@ class BrookKernel(Kernel):
         self._places = tuple((i, self._index[p.name], self._elements[p.name].dtype) for i, p in self._arrays)
         self._out_places = tuple((self._index[p.name], self._elements[p.name].dtype) for p in self._outs)
         self._item_count = len(parameters) + 1  # the last one is for the partial results of a reduction
-        self._plans: dict[Any, _Plan] = {}
-        self._quick: dict[Any, _Plan] = {}  # plans by what a call with plain arrays looks like
+        self.planner = CallPlanner(program, signature, self._elements)
 
     @property
     def info(self) -> BrookSignature:
@@ -368,7 +315,7 @@ class BrookKernel(Kernel):
             return _THOROUGH
         key, items, any_stream = found
         try:
-            plan = self._quick.get(key)
+            plan = self.planner.quick.get(key)
         except TypeError:  # a shape given as a list
             return _THOROUGH
         if plan is None or ((any_stream or outs) and not plan.direct):
@@ -389,7 +336,7 @@ class BrookKernel(Kernel):
             items[number] = zeros(full, dtype) if zero else empty(full, dtype)
         return self._run_with_arrays(plan, items, time_limit)
 
-    def _run_with_arrays(self, plan: _Plan, items: list[Any], time_limit: float | None) -> Any:
+    def _run_with_arrays(self, plan: CallPlan, items: list[Any], time_limit: float | None) -> Any:
         """Run with arrays as items, and return what the call returns."""
         if plan.is_value and not plan.direct:
             return self._value(plan, items, time_limit)
@@ -405,7 +352,7 @@ class BrookKernel(Kernel):
             return results[0][0]
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _value(self, plan: _Plan, items: list[Any], time_limit: float | None) -> Any:
+    def _value(self, plan: CallPlan, items: list[Any], time_limit: float | None) -> Any:
         """The value that a reduction has on a device with memory of its own.
 
         Its buffers stay with the plan, and a driver is waited for once, by what reads the value: on an H200 to make and
@@ -430,11 +377,13 @@ class BrookKernel(Kernel):
             if isinstance(item, np.ndarray):
                 items[number] = device.allocate(item.nbytes) if number in fresh else device.wrap(item)
 
-    def _run(self, plan: _Plan, items: list[Any], queue: Queue | None, time_limit: float | None, *, wait: bool) -> None:
+    def _run(
+        self, plan: CallPlan, items: list[Any], queue: Queue | None, time_limit: float | None, *, wait: bool
+    ) -> None:
         if plan.partial and items[-1] is None:
             items[-1] = plan.device.allocate(plan.partial)
         event: Any = None
-        for step in plan.steps if plan.launch is None else self._fitting_steps(plan, plan.launch, items):
+        for step in plan.steps if plan.launch is None else self.planner.fitting_steps(plan, plan.launch, items):
             launch = step.template.copy()
             for slot, number in step.fills:
                 launch[slot] = items[number]
@@ -444,27 +393,6 @@ class BrookKernel(Kernel):
         self.last_event = event
         if wait:
             event.wait()
-
-    def _fitting_steps(self, plan: _Plan, launch: Launch, items: Sequence[Any]) -> tuple[_Step, ...]:
-        """The steps that are right for the values passed."""
-        values = [items[number] for number in plan.tested]
-        latest, steps = plan.latest
-        if values == latest:
-            return steps
-        named = dict(zip(plan.tested, values, strict=True))
-
-        def number(name: str) -> int:
-            item, part = self._named(name)
-            value: int = named[item] if part < 0 else named[item][part]
-            return value
-
-        if all(holds(test, number) for test in launch.tests):
-            steps = plan.steps = plan.steps or (self._step(plan.device, launch),)
-        else:
-            assert launch.otherwise is not None
-            steps = plan.otherwise = plan.otherwise or (self._step(plan.device, launch.otherwise),)
-        plan.latest = values, steps  # at once: other threads may call too
-        return steps
 
     # -- the thorough way ------------------------------------------------------------------------------------------
 
@@ -511,12 +439,12 @@ class BrookKernel(Kernel):
                 if queue is not None:
                     where.finish()
                 views[parameter.name] = View.of(views[parameter.name].shape)
-        plan = self._plan(where, views, self._asked(shape), self._domain(domain))
+        plan = self.planner.plan(where, views, self._asked(shape), self._domain(domain))
         outs = _listed(out)
         found = self._look_at(args, shape, outs, domain, where)
         if found is not None and len(outs) in (0, len(self._outs)):
             with contextlib.suppress(TypeError):  # a shape given as a list
-                self._quick[found[0]] = plan
+                self.planner.quick[found[0]] = plan
         if (
             not given
             and queue is None
@@ -528,7 +456,7 @@ class BrookKernel(Kernel):
         return self._run_with_streams(plan, items, given, queue, time_limit)
 
     def _run_with_streams(
-        self, plan: _Plan, items: list[Any], given: Mapping[str, Any], queue: Queue | None, time_limit: float | None
+        self, plan: CallPlan, items: list[Any], given: Mapping[str, Any], queue: Queue | None, time_limit: float | None
     ) -> Any:
         """Run where outs are given or inputs are streams; outs that are not given become streams."""
         if plan.is_value and not plan.direct and not given and queue is None:
@@ -670,127 +598,6 @@ class BrookKernel(Kernel):
             ends.append(numbers)
         return ends[0], ends[1]
 
-    # -- plans -----------------------------------------------------------------------------------------------------
-
-    def _plan(
-        self, device: Device, views: dict[str, View], asked: Shape | dict[str, Shape] | None, domain: Domain | None
-    ) -> _Plan:
-        key = (device, *views.items(), tuple(asked.items()) if isinstance(asked, dict) else asked, domain)
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = (
-                self._reduction(device, views, asked)
-                if self.signature.is_reduction
-                else self._map(device, views, asked, domain)
-            )
-            if len(self._plans) >= _KEPT_PLANS or len(self._quick) >= _KEPT_PLANS:
-                self._plans.clear()
-                self._quick.clear()
-            self._plans[key] = plan
-        return plan
-
-    def _map(
-        self, device: Device, views: dict[str, View], asked: Shape | dict[str, Shape] | None, domain: Domain | None
-    ) -> _Plan:
-        given = {p.name: views[p.name].shape for p in self._outs if p.name in views}
-        shapes = output_shape(self.signature, {name: view.shape for name, view in views.items()}, given, asked)
-        views = {**{name: View.of(shape) for name, shape in shapes.items()}, **views}
-        plan = _Plan(device)
-        plan.outs = tuple(self._out(p, shapes[p.name], domain is not None or p.kind == "scatter") for p in self._outs)
-        pixels = self._pixels(device)
-        if pixels is not None:
-            from headwater.runtime.brook.pixels import plan_map as plan_pixels
-
-            passes = plan_pixels(pixels, views, domain, device.stream_texels)
-            if self._draws(plan, passes):
-                return plan
-        launch = plan_map(self.signature, views, domain, _is_gpu(device))
-        if launch.tests:
-            plan.launch = launch
-            names = {token for test in launch.tests for token in test if str(token).startswith("value.")}
-            plan.tested = tuple(sorted({self._named(str(name))[0] for name in names}))
-        else:
-            plan.steps = (self._step(device, launch),)
-        return plan
-
-    def _pixels(self, device: Device) -> BrookSignature | None:
-        """The kernel as pixel shaders, where it runs as such: on R600 and R700."""
-        module = self.program.module.pixels
-        kernel = module.kernels.get(self.name) if module is not None and device.stream_texels else None
-        return kernel if kernel is not None and kernel.launchable else None
-
-    def _draws(self, plan: _Plan, passes: Sequence[Pass] | None) -> bool:
-        """Make a plan one of pixel shaders, if they can do it."""
-        from headwater.runtime.brook.drawing import Drawing
-
-        shaders = self.program.shaders(plan.device)
-        if passes is None or not shaders.fit(passes):
-            return False
-        count = len(self.signature.parameters)
-        drawing = Drawing(shaders, passes, self.signature.parameters)
-        plan.steps = (_Step(drawing, [None] * count, tuple((number, number) for number in range(count))),)
-        return True
-
-    def _named(self, name: str) -> tuple[int, int]:
-        """Where the items hold what a test names ``value.n`` or ``value.v.y``."""
-        _, parameter, *component = name.split(".")
-        return self._index[parameter], "xyzw".index(component[0]) if component else -1
-
-    def _reduction(self, device: Device, views: dict[str, View], asked: Shape | dict[str, Shape] | None) -> _Plan:
-        (result,) = self._outs
-        (source,) = (p for p in self._passed if p.kind == "input")
-        if isinstance(asked, dict):
-            asked = asked.get(result.name)
-        target = views[result.name].shape if result.name in views else asked
-        plan = _Plan(device)
-        plan.is_value = target is None
-        plan.outs = (self._out(result, target or (1,), False),)
-        pixels = self._pixels(device)
-        if pixels is not None:
-            from headwater.runtime.brook.pixels import plan_reduction as plan_folding
-
-            passes = plan_folding(pixels, source, result, views[source.name].shape, target, device.stream_texels)
-            if self._draws(plan, passes):
-                return plan
-        launches, partial = plan_reduction(
-            self.signature, source, result, views[source.name].shape, target, _is_gpu(device), device.has_local_memory
-        )
-        if partial:
-            plan.partial = partial * self._elements[result.name].bytes
-            names = (source.name, "", result.name)
-            plan.steps = tuple(
-                self._step(device, launch, {source.name: names[i], "": "", result.name: names[i + 1]})
-                for i, launch in enumerate(launches)
-            )
-        else:
-            plan.steps = tuple(self._step(device, launch) for launch in launches)
-        return plan
-
-    def _out(self, parameter: Parameter, shape: Shape, zero: bool) -> tuple[int, Shape, np.dtype[Any], bool]:
-        element = self._elements[parameter.name]
-        return self._index[parameter.name], (*shape, *element.axis), element.dtype, zero
-
-    def _step(self, device: Device, launch: Launch, rename: Mapping[str, str] | None = None) -> _Step:
-        """Fix a launch's sizes and what never changes. ``rename``: which item stands for a parameter, ``""`` the
-        partial results.
-        """
-        exact = launch.exact or not _is_gpu(device)  # others are launched over exact ranges, reductions too
-        kernel = self.program.on(device, exact).kernels[launch.entry.symbol]
-        template: list[Any] = []
-        fills = []
-        for slot in launch.slots:
-            if slot.kind in ("memory", "value"):
-                name = rename.get(slot.param, slot.param) if rename else slot.param
-                fills.append((len(template), self._index[name] if name else len(self._index)))
-                template.append(None)
-            elif slot.kind == "table":
-                template.append(device.upload(slot.fixed))
-            elif isinstance(slot.fixed, tuple):
-                template.append(struct.pack("4i", *slot.fixed))
-            else:
-                template.append(slot.fixed)
-        return _Step(device.prepare(kernel, launch.global_size, launch.local_size), template, tuple(fills))
-
 
 def _listed(out: Any) -> Sequence[Any]:
     """``out=`` as a sequence: nothing, one or several."""
@@ -804,7 +611,3 @@ def _new_stream(device: Device, shape: Shape, dtype: np.dtype[Any], zero: bool) 
     if zero:
         device.fill(buffer, b"\0")
     return Stream(device, shape, dtype, buffer)
-
-
-def _is_gpu(device: Device) -> bool:
-    return bool(getattr(device, "is_gpu", False))

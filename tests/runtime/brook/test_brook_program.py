@@ -15,7 +15,7 @@ import headwater as hw
 from headwater.base import cache
 from headwater.brook import translator
 from headwater.errors import KernelFault, SourceError
-from headwater.runtime.brook import program as brook
+from headwater.runtime.brook import call_plans, program as brook
 
 SUM = "kernel void sum(float a<>, float b<>, out float c<>) { c = a + b; }\n"
 PLACES = "kernel void place(float a<>, out float2 p<>) { p = (float2)instance().xy + float2(a, a); }\n"
@@ -92,13 +92,13 @@ def test_the_current_device_and_the_program_s_device_are_used(monkeypatch: pytes
 
 def test_plans_are_kept_but_not_without_end() -> None:
     program = hw.compile(SUM, language="brook", device="cpu")
-    for n in range(1, brook._KEPT_PLANS + 20):
+    for n in range(1, call_plans.KEPT_PLANS + 20):
         a = np.full(n % 7 + 1, n, np.float32)
         program.sum(a, a, shape=(n % 7 + 1,), domain=None)
-    assert 0 < len(program.sum._plans) <= 7
-    for n in range(brook._KEPT_PLANS + 20):
-        program.sum._plan(hw.device("cpu"), {"a": _view(n), "b": _view(n)}, None, None)
-    assert len(program.sum._plans) <= brook._KEPT_PLANS
+    assert 0 < len(program.sum.planner.plans) <= 7
+    for n in range(call_plans.KEPT_PLANS + 20):
+        program.sum.planner.plan(hw.device("cpu"), {"a": _view(n), "b": _view(n)}, None, None)
+    assert len(program.sum.planner.plans) <= call_plans.KEPT_PLANS
 
 
 def test_the_device_gets_ready_while_a_new_program_is_translated(
@@ -127,7 +127,7 @@ def test_launches_as_gpus_get_them_cover_every_element_once(
     monkeypatch: pytest.MonkeyPatch, opencl_device: str, shape: tuple[int, ...]
 ) -> None:
     # Four elements per work-item, sizes rounded up to whole groups, other groups for reductions.
-    monkeypatch.setattr(brook, "_is_gpu", lambda device: True)
+    monkeypatch.setattr(call_plans, "_is_gpu", lambda device: True)
     program = hw.compile(SUM + PLACES + TOTAL, language="brook", device=opencl_device)
     a = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
     assert np.array_equal(program.sum(a, a), a + a)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.runtime.brook import program as brook
+from headwater.runtime.brook import call_plans
 from headwater.runtime.brook.plan import plan_reduction
 
 SOURCE = """
@@ -133,7 +133,7 @@ def test_launches_as_gpus_get_them_fold_in_order(
     shape: tuple[int, ...],
     target: tuple[int, ...] | None,
 ) -> None:
-    monkeypatch.setattr(brook, "_is_gpu", lambda device: True)
+    monkeypatch.setattr(call_plans, "_is_gpu", lambda device: True)
     program = hw.compile(SOURCE, language="brook", device=opencl_device)
     c = rng.integers(0, 2**32, (*shape, 2), np.uint32) | 1
     expected = chain(tiles(c, len(shape), target or (1,)))
