@@ -35,6 +35,7 @@ examples:
   headwater sweep plan.toml --results results --export table.csv
   headwater sweep plan.toml --results results --shard 3/8          # in a job array: eight of these
   headwater sweep plan.toml --results results --dask tcp://head:8786
+  headwater sweep tune.toml --results results --minimise seconds --each n
 
 docs/sweep.md describes plans.
 """
@@ -54,6 +55,16 @@ def parser(name: str = "") -> Parser:
     made.add_argument("--retry", action="store_true", help="compute points again that failed")
     made.add_argument("--export", "-o", metavar="FILE", help="write the table: .csv, .npz, .npy, .json or .parquet")
     made.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    search = made.add_argument_group("searching")
+    search.add_argument(
+        "--minimise",
+        metavar="FIGURE",
+        help="find the least of a figure, such as seconds, for each chip: all points are replayed in part, a third of "
+        "them further, a ninth whole",
+    )
+    search.add_argument(
+        "--each", metavar="NAME", action="append", default=[], help="find it for each of these values of the plan, too"
+    )
     where = made.add_argument_group("where it is computed")
     where.add_argument("--workers", "-n", metavar="N", help="processes (default: one for each processor)")
     where.add_argument("--shard", metavar="I/N", help="only part I, from 1 on, of N, as in a job array")
@@ -102,13 +113,19 @@ def _sweep(args: argparse.Namespace) -> int:
         raise UsageError("where shall the rows go?", hint="--results DIR")
     if args.export:
         _refuse_format(args.export)
-    store = Store(args.results, create=True)
+    if args.minimise and (part is not None or args.retry):
+        raise UsageError("a search is not computed in parts, and computes nothing again: leave --shard and --retry out")
+    if args.each and not args.minimise:
+        raise UsageError("--each says for what --minimise finds the least", hint="add --minimise seconds")
     line = ProgressLine()
+    best: list[dict[str, Any]] = []
     try:
         with line:
-            state = entry.run(
-                made, store, workers=workers, dask=args.dask, part=part, retry=args.retry, progress=line.show
-            )
+            options: dict[str, Any] = {"workers": workers, "dask": args.dask, "progress": line.show}
+            if args.minimise:
+                best, state = entry.minimise(made, args.results, args.minimise, each=args.each, **options)
+            else:
+                state = entry.run(made, Store(args.results, create=True), part=part, retry=args.retry, **options)
     except KeyboardInterrupt:
         if line.state is not None:
             stored = line.state.found + line.state.done
@@ -120,13 +137,15 @@ def _sweep(args: argparse.Namespace) -> int:
         raise
     for note in state.notes:
         print(f"headwater: warning: {note}", file=sys.stderr)
-    found = table(store, made.record)
+    found = table(Store(args.results), made.record)
     if args.export:
         found.save(args.export)
     if args.json:
         import json
 
-        print(json.dumps(_counted(state)))
+        print(json.dumps(_counted(state) | ({"best": best} if args.minimise else {})))
+    elif args.minimise:
+        _print_minima(args.minimise, best, state)
     else:
         _print(state, found)
     if args.export:
@@ -190,6 +209,16 @@ def _span(span_s: float) -> str:
         return f"{span_s:.0f} s"
     minutes = span_s / 60
     return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
+
+
+def _print_minima(column: str, best: list[dict[str, Any]], state: State) -> None:
+    from headwater.cli.terminal import print_table
+
+    print(f"{state.done + state.found:,} replays, {state.found:,} of them stored before, {state.failed:,} failed")
+    keys = list(best[0]["at"]) if best else []
+    rows = [[*(_cell(row["at"].get(name)) for name in keys), _cell(row["found"][column])] for row in best]
+    if rows:
+        print_table([*keys, column], rows, title="Least", numbers=tuple(range(len(keys) + 1)))
 
 
 def _print(state: State, found: Table) -> None:

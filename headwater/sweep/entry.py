@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,28 @@ def run(
         state = running.run()
     store.compact()
     return state
+
+
+def minimise(
+    plan: Plan | Mapping[str, Any] | Path | str,
+    results: Path | str,
+    column: str = "seconds",
+    *,
+    each: Sequence[str] = (),
+    workers: int | None = None,
+    dask: Any = None,
+    progress: Callable[[State], None] | None = None,
+) -> tuple[list[dict[str, Any]], State]:
+    """The points of a plan with the least of a figure, by successive halving: one for each device, each combination of
+    figures that are set, and of the values named by ``each``. Everything else competes. Returns their rows, and what
+    was computed."""
+    from headwater.sweep import halving
+
+    store = Store(results, create=True)
+    with closing(engine(workers, dask)) as made:
+        found = halving.minimise(plans.read(plan), column, each, store, made, progress)
+    store.compact()
+    return found
 
 
 def engine(workers: int | None, dask: Any) -> Engine:

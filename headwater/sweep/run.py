@@ -122,7 +122,7 @@ class Run:
     def run(self) -> State:
         """Compute what is missing. However it ends, the rows that were made are written."""
         try:
-            while self._waiting or self._open:
+            while self._waiting or self._open or self._tasks:
                 self._submit()
                 event = self._engine.next(WRITE_S)
                 while event is not None:

@@ -288,13 +288,21 @@ class Store:
             state = self._state(slot, base, version)
             if state != "current" and not old:
                 continue
-            try:
-                row = json.loads(self._record(key).payload)
-                assert isinstance(row, dict)
-                assert isinstance(row["at"], dict)
-            except (ValueError, KeyError, AssertionError):
-                continue  # no writer of ours: its checksum is right, and it is no row
-            yield {**row, "state": state} if old else row
+            row = self.row(key)
+            if row is not None:
+                yield {**row, "state": state} if old else row
+
+    def row(self, key: bytes) -> dict[str, Any] | None:
+        """A row by its key, None if there is none. What is none although its checksum is right is no writer's of
+        ours."""
+        if key not in self._heads:
+            return None
+        try:
+            row = json.loads(self._record(key).payload)
+        except ValueError:
+            return None
+        parts = (row.get("at"), row.get("found")) if isinstance(row, dict) else ()
+        return row if parts and all(isinstance(one, dict) for one in parts) else None
 
     # -- writing -------------------------------------------------------------------------------------------------------
 

@@ -214,3 +214,59 @@ def test_a_cluster_that_is_not_there_is_said():
     pytest.importorskip("distributed")
     with pytest.raises(UsageError, match="no Dask cluster"):
         entry.engine(None, "tcp://127.0.0.1:9")
+
+
+TUNED = {
+    "device": ["vega64", "hd5870"],
+    "kernel": {
+        "source": SOURCE,
+        "name": "f",
+        "arguments": ["random:1024", "{turns}"],
+        "local": ["16", "32", "64", "128", "256"],
+        "options": ["", "-cl-fast-relaxed-math"],
+    },
+    "values": {"turns": [4, 8]},
+}
+
+
+def test_halving_finds_what_all_points_would_show_for_each_chip_and_value(tmp_path):
+    best, state = entry.minimise(TUNED, tmp_path / "a", each=["turns"], workers=1)
+    assert state.failed == 0
+    assert state.done == 4 * (10 + 4 + 2)
+    whole = hw.sweep(TUNED, tmp_path / "b", workers=1)
+    for row in best:
+        alike = [
+            one["seconds"]
+            for one in whole.rows()
+            if (one["device"], one["turns"]) == (row["at"]["device"], row["at"]["turns"])
+        ]
+        assert row["found"]["seconds"] == min(alike)
+    assert {(row["at"]["device"], row["at"]["turns"]) for row in best} == {
+        ("vega64", 4),
+        ("vega64", 8),
+        ("hd5870", 4),
+        ("hd5870", 8),
+    }
+    again, state = entry.minimise(TUNED, tmp_path / "a", each=["turns"], workers=1)
+    assert (again, state.done) == (best, 0)
+
+
+def test_a_rung_replays_a_part_of_the_work_groups(tmp_path):
+    made = {
+        "device": "vega64",
+        "kernel": {"source": SOURCE, "arguments": ["random:2Mi", "1"], "local": ["64", "256"]},
+        "set": {"compute_units": 4},
+    }
+    best, _ = entry.minimise(made, tmp_path / "r", workers=1)
+    found = table(Store(tmp_path / "r"))
+    assert sorted(one for one in found["part"] if one is not None) == [1 / 9, 1 / 9, 1 / 3]
+    ninth = [error for part, error in zip(found["part"], found["sampling_error"], strict=True) if part == 1 / 9]
+    assert all(error > 0 for error in ninth)
+    assert (len(best), best[0]["found"]["sampling_error"]) == (1, 0.0)
+
+
+def test_what_cannot_be_searched_for_is_said(tmp_path):
+    with pytest.raises(UsageError, match=r"'bottleneck' cannot be minimised: rows have .*seconds"):
+        entry.minimise(PLAN, tmp_path / "r", "bottleneck", workers=1)
+    with pytest.raises(UsageError, match="no value 'group'"):
+        entry.minimise(PLAN, tmp_path / "r", each=["group"], workers=1)
