@@ -42,7 +42,7 @@ _PUBLIC = {
             *(f"sub_group_{name}" for name in ("size", "local_id", "id", "barrier", "all", "any", "broadcast")),
             *(f"sub_group_reduce_{name}" for name in ("add", "min", "max")),
             *("sub_group_scan_inclusive_add", "sub_group_scan_exclusive_add", "num_sub_groups"),
-            *("sub_group_shuffle", "sub_group_shuffle_xor", "bool_", "float16", "float32", "float64"),
+            *("bool_", "float16", "float32", "float64"),
             *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
             *(
                 f"{name}{width}"

@@ -198,7 +198,7 @@ def _sub_group(t: Values, node: ast.Call, key: str) -> Expr:
     if key in ("sub_group_all", "sub_group_any"):
         e = truth(values(t, node, 1)[0])
         return Expr(BOOL, f"{key}({e.text}) != 0", 7, pure=False)
-    pair = key.endswith(("broadcast", "shuffle", "shuffle_xor"))
+    pair = key.endswith("broadcast")
     args = values(t, node, 2 if pair else 1)
     e = settled(args[0])
     if not isinstance(e.type, Scalar) or e.type.bits < 32:

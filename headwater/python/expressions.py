@@ -15,6 +15,7 @@ from headwater.python.types import (
     FLOAT32,
     FLOAT64,
     INT32,
+    INT64,
     SIZE,
     UINT32,
     UNKNOWN,
@@ -245,6 +246,18 @@ def meet(a: Type, b: Type, what: str) -> Type:
     raise Refused(f"{what} of {a.name} and {b.name}", "")
 
 
+def _one_sign(a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    """Two integers of which one is unsigned: the other as unsigned, if it is not below 0."""
+    if isinstance(a.type, Scalar) and isinstance(b.type, Scalar) and {a.type.kind, b.type.kind} == {"i", "u"}:
+        signed, unsigned = (a, b) if a.type.kind == "i" else (b, a)
+        kind = unsigned.type
+        assert isinstance(kind, Scalar)
+        assert isinstance(signed.type, Scalar)
+        if signed.positive and 32 <= kind.bits >= signed.type.bits:
+            return (convert(a, kind), b) if a is signed else (a, convert(b, kind))
+    return a, b
+
+
 _SYMBOLS: Final = {
     "+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY, "//": MULTIPLY, "%": MULTIPLY, "<<": SHIFT, ">>": SHIFT,
     "&": AND, "|": OR, "^": XOR, "**": MULTIPLY,
@@ -280,6 +293,7 @@ def binary(symbol: str, a: Expr, b: Expr, need: Any) -> Expr:
     if SIZE in (a.type, b.type) and (made := _sizes(symbol, a, b)) is not None:
         return made
     a, b = (cast(e, INT32) if e.type == SIZE else e for e in (a, b))
+    a, b = _one_sign(a, b)
     kind = meet(a.type, b.type, symbol)
     element = kind.element if isinstance(kind, Vector) else kind
     floating = element == WEAK_FLOAT or (isinstance(element, Scalar) and element.kind == "f")
@@ -415,7 +429,11 @@ def compare(symbol: str, a: Expr, b: Expr) -> Expr:
         hint = "of its components" if isinstance(a.type, Vector) or isinstance(b.type, Vector) else "compare numbers"
         raise Refused(f"{named(a)} {symbol} {named(b)} is not in the language", hint)
     a, b = (cast(e, INT32) if e.type == SIZE else e for e in (a, b))
-    kind = meet(a.type, b.type, symbol)
+    a, b = _one_sign(a, b)
+    if {getattr(e.type, "kind", "") for e in (a, b)} == {"i", "u"} and all(e.type.bits <= 32 for e in (a, b)):  # type: ignore[attr-defined]
+        kind: Type = INT64 if 32 in (a.type.bits, b.type.bits) else INT32  # type: ignore[attr-defined]
+    else:
+        kind = meet(a.type, b.type, symbol)
     if kind not in WEAK:
         a, b = convert(a, kind), convert(b, kind)
     binds = EQUAL if symbol in ("==", "!=") else COMPARE

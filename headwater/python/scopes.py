@@ -17,6 +17,8 @@ class Scopes:
     inline: dict[str, ast.stmt] = field(default_factory=dict)
     counters: set[str] = field(default_factory=set)
     alone: dict[str, ast.stmt] = field(default_factory=dict)
+    stores: dict[str, int] = field(default_factory=dict)
+    """How often each name is assigned to."""
 
 
 class _Walk(ast.NodeVisitor):
@@ -118,4 +120,6 @@ def scopes(tree: ast.FunctionDef) -> Scopes:
         for name in [target.id for target in before.targets if isinstance(target, ast.Name)]
         if len(walk.paths[name]) == 1 + sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(loop))
     }
-    return Scopes(walk.names, inline, walk.counters - walk.not_counters - parameters, alone)
+    stored = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    stores = {name: stored.count(name) for name in walk.names}
+    return Scopes(walk.names, inline, walk.counters - walk.not_counters - parameters, alone, stores)

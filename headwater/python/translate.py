@@ -10,6 +10,7 @@ import ast
 import functools
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from headwater.python import builtin_calls
@@ -125,7 +126,11 @@ class Translator(Values):
                 or variable in self.scopes.counters
             ):
                 continue
-            if variable in self.locals or isinstance(info.type, Array) or info.type in (UNKNOWN, TEXT, VOID):
+            if (
+                variable in self.locals
+                or isinstance(info.type, (Array, Constant))
+                or info.type in (UNKNOWN, TEXT, VOID)
+            ):
                 continue
             declared.setdefault(unit.c_type(default_of(info.type)), []).append(c_name(variable))
         head = [f"    {kind} {', '.join(names)};" for kind, names in declared.items()]
@@ -173,7 +178,8 @@ class Translator(Values):
         if e.type == VOID:
             raise Refused("this gives nothing that could be assigned", "")
         if e.static is not None and e.type == UNKNOWN:
-            raise Refused(f"{named(e)} is no value of a kernel", "use it where it is called or indexed")
+            self._assign_static(name, e, node)
+            return
         if e.type in (TEXT, SAMPLER) or isinstance(e.type, ImageType):
             raise Refused(f"a variable cannot hold {named(e)}", "use it where it is needed")
         if isinstance(e.type, Array):
@@ -201,6 +207,13 @@ class Translator(Values):
         if self.scopes.inline.get(name) is node:
             text = f"{self.unit.c_type(default_of(settled_kind))} {text}"
         self.emit(text, node)
+
+    def _assign_static(self, name: str, e: Expr, node: ast.stmt) -> None:
+        """A name for what is no value of a kernel: a type, a function, a group."""
+        if name in self.parameters or self.scopes.stores.get(name, 0) != 1:
+            raise Refused(f"{named(e)} is no value of a kernel", "use it where it is called or indexed")
+        self.found[name] = Variable(Constant(f"{named(e)} {id(e.static)}", e.static), node)
+        self.flow.assigned.add(name)
 
     def _settled_tuple(self, e: Expr) -> Expr:
         parts = tuple(self._settled_tuple(part) if isinstance(part.type, Tuple) else settled(part) for part in e.parts)
@@ -646,5 +659,7 @@ def translate(unit: Unit, function: Any, kinds: Sequence[Type], node: Any = None
         done = translator.run()
     finally:
         unit.under_way.remove(key)
+    if translator.faults:
+        done = replace(done, result=UNKNOWN)
     unit.done[key] = done
     return done

@@ -411,6 +411,10 @@ class Values:
             return Expr(Tuple("a tuple", tuple(p.type for p in parts)), parts=parts, static=None)
         if isinstance(value, np.ndarray):
             return self._table(value, name)
+        ask = getattr(value, "kernel_value", None)
+        if ask is not None and not isinstance(value, type):
+            number_: Expr = ask(self)
+            return number_
         device_array = getattr(value, "stream", value)
         if type(device_array).__name__ == "Stream":
             return self._captured_array(value, device_array, name)

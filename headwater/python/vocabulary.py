@@ -51,7 +51,7 @@ ATOMICS = ("add", "sub", "min", "max", "and", "or", "xor", "exchange", "inc", "d
 SUB_GROUPS = (
     "sub_group_size", "sub_group_local_id", "sub_group_id", "num_sub_groups", "sub_group_barrier", "sub_group_all",
     "sub_group_any", "sub_group_broadcast", "sub_group_reduce_add", "sub_group_reduce_min", "sub_group_reduce_max",
-    "sub_group_scan_inclusive_add", "sub_group_scan_exclusive_add", "sub_group_shuffle", "sub_group_shuffle_xor",
+    "sub_group_scan_inclusive_add", "sub_group_scan_exclusive_add",
 )  # fmt: skip
 
 _NAMES: dict[str, Builtin] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any, overload
@@ -136,7 +137,7 @@ class PythonKernel(Kernel):
         """The parameters' types as annotated; None for those that take what they are given."""
         if self._declared is None:
             found = annotations_of(self.python_function)
-            self._declared = [self._declaration(name, found[name]) if name in found else None
+            self._declared = [self._declaration(name, found[name]) if found.get(name, Any) is not Any else None
                               for name in self.parameters]  # fmt: skip
         return self._declared
 
@@ -435,7 +436,7 @@ class PythonKernel(Kernel):
             owner = translation.arrays[at]
             return lambda args: getattr(owner, "stream", owner)
         if hidden.kind == "l":
-            return lambda args: Local(_DYNAMIC.get() or 1)
+            return lambda args: Local(local_bytes.get() or 1)
         kind = kinds[at]
         assert isinstance(kind, Array)
         if hidden.kind == "n":
@@ -516,7 +517,8 @@ def _by_name(module: str, name: str) -> Any:
     return attrgetter(name)(import_module(module))
 
 
-_DYNAMIC: Any = None
+local_bytes: ContextVar[int] = ContextVar("headwater_local_bytes", default=0)
+"""Bytes of local memory behind what a kernel declares, for the launch that is made."""
 
 
 def _nothing(value: Any) -> None:
