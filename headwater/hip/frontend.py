@@ -6,7 +6,6 @@ mathematics have the names of OpenCL C's built-ins in our header, so that the de
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import shlex
@@ -17,7 +16,9 @@ from pathlib import Path
 from headwater.base import temporary
 from headwater.errors import DeviceError, SourceError, Span, UsageError
 from headwater.hip import host_api
-from headwater.hip.signatures import Kernel, kernels_of
+from headwater.hip.signatures import Kernel, is_dynamic_local, kernels_of
+from headwater.llvm.ir import Body, Global, Module
+from headwater.llvm.text import without_comdat, without_field, without_metadata, without_words
 from headwater.opencl import clang, includes
 from headwater.opencl.kernels import HIP_OPTION
 from headwater.opencl.library_calls import with_library_calls
@@ -158,14 +159,12 @@ def compile_to_ir(
         if includes.present(source):
             read = clang.included(listing.read_text(errors="surrogateescape"), cwd)
             found = tuple(sorted(looked_at | {path for path in read if not path.startswith(str(INCLUDE))}))
-    text, strings = _without_strings(done.stdout.decode())
-    text = with_plain_symbols(text)
-    kernels = kernels_of(text)
-    _refuse_unset(text, source, filename)
-    ir = _as_opencl(text, kernels, keep_lines=debug or parsed.debug, on_host=on_host)
-    ir = with_library_calls(ir, SPIR.calling if on_host else "")
-    ir = _STRING.sub(lambda m: strings[int(m[0][2:-1])], ir)
-    return clang.Frontend(ir, {kernel.info.name: kernel.info for kernel in kernels}, messages, found)
+    module = Module(with_plain_symbols(done.stdout.decode()))
+    kernels = kernels_of(module)
+    _refuse_unset(module, source, filename)
+    _as_opencl(module, kernels, keep_lines=debug or parsed.debug, on_host=on_host)
+    with_library_calls(module, SPIR.calling if on_host else "")
+    return clang.Frontend(str(module), {kernel.info.name: kernel.info for kernel in kernels}, messages, found)
 
 
 def _chip(target: Sequence[str]) -> tuple[str, ...]:
@@ -185,85 +184,98 @@ def _chip(target: Sequence[str]) -> tuple[str, ...]:
 
 # ---------------------------------------------------------------------------------------------- IR as OpenCL C's
 
-_STRING = re.compile(r'\bc"[^"]*"')
-"""A constant's bytes (LLVM Language Reference, "Complex Constants"); a quote in it is written \\22."""
-
-
-def _without_strings(text: str) -> tuple[str, list[str]]:
-    """IR with numbers for its strings, and the strings: what is between their quotes is data, whatever it is."""
-    numbers = itertools.count()
-    return _STRING.sub(lambda _: f'c"{next(numbers)}"', text), _STRING.findall(text)
-
-
-_HOUSEKEEPING = re.compile(r'^@(?:[^\n]* section "llvm\.metadata"[^\n]*|__hip_cuid_\w* = [^\n]*)\n', re.MULTILINE)
-_COMDAT = re.compile(r"^\$[^\n]*comdat[^\n]*\n", re.MULTILINE)
-_IN_COMDAT = re.compile(r",? comdat(?:\([^)\n]*\))?(?=[ ,\n])")
-_MERGED_FUNCTION = re.compile(r"^define (?:linkonce_odr|weak_odr|linkonce|weak) ", re.MULTILINE)
-_OWN_VARIABLE = re.compile(
-    r"^(@[\w.$-]+ = )(?:linkonce_odr |weak_odr |linkonce |weak |internal )?(?=(?:local_)?(?:unnamed_addr )?addrspace)",
-    re.MULTILINE,
-)
-_DEFINED = re.compile(r"^define [^@\n]*@([\w.$-]+)\(", re.MULTILINE)
-_DYNAMIC = re.compile(
-    r"^@([\w.$-]+) = (?:external |hidden |protected |dso_local )*addrspace\(3\) global \[0 x [^\n]*?"
-    r"(?:, align (\d+))?\n",
-    re.MULTILINE,
-)
-_UNDEFINED = re.compile(r"^@([\w.$-]+) = external (?!addrspace\(3\) global \[0 x)[^\n]*", re.MULTILINE)
-_VARIABLE_PLACE = re.compile(r"^ *#dbg_(?!label)[^\n]*\n", re.MULTILINE)
-_VARIABLES = re.compile(r", retainedNodes: !\d+")
-_DEBUG = re.compile(r",? !dbg !\d+")
-_VISIBILITY = re.compile(r"^((?:define|declare|@[\w.$-]+ =)[^@\n]*?)\b(?:hidden|protected) ", re.MULTILINE)
 _HIDDEN_PREFIX = "hip."
+_HOUSEKEEPING = ("__hip_cuid_",)
+_METADATA_SECTION = 'section "llvm.metadata"'
+_MERGED = ("linkonce_odr", "weak_odr", "linkonce", "weak")
+_VISIBILITIES = ("hidden", "protected")
 
 
-def _as_opencl(text: str, kernels: Sequence[Kernel], *, keep_lines: bool, on_host: bool) -> str:
-    """clang's IR for HIP as that of OpenCL C looks: kernels by their names, all else internal, no debug information but
-    lines, one place for local memory of which the launch says the size."""
-    text = _IN_COMDAT.sub("", _COMDAT.sub("", _HOUSEKEEPING.sub("", text)))
-    text = _VISIBILITY.sub(r"\1", text).replace(" externally_initialized ", " ")
-    text = _OWN_VARIABLE.sub(r"\1internal ", _MERGED_FUNCTION.sub("define ", text))
-    text = _VARIABLE_PLACE.sub("", text)
-    if not keep_lines:
-        text = re.sub(r"^!llvm\.dbg\.cu = .*\n", "", _DEBUG.sub("", text), flags=re.MULTILINE)
+def _as_opencl(module: Module, kernels: Sequence[Kernel], *, keep_lines: bool, on_host: bool) -> None:
+    """clang's module for HIP becomes one as of OpenCL C: kernels by their names, all else internal, no debug
+    information but lines, one place for local memory of which the launch says the size."""
+    module.heading = [line for line in module.heading if not line.startswith("$")]  # comdats
+    dynamic = {name: known for name in module.globals if (known := _dynamic(module, name)) is not None}
+    for name, line in list(module.globals.items()):
+        if name[1:].startswith(_HOUSEKEEPING) or _METADATA_SECTION in line or (on_host and name in dynamic):
+            del module.globals[name]
+        else:
+            module.globals[name] = _own_variable(module, name)
+    for name, line in module.declares.items():
+        module.declares[name] = without_words(line, _VISIBILITIES)
+    for body in module.bodies.values():
+        body.head = without_comdat(without_words(body.head, (*_VISIBILITIES, *_MERGED)))
+        _reduce_places(body, keep_lines=keep_lines)
+    if keep_lines:
+        for name, node in module.metadata.items():
+            node = node.replace("emissionKind: FullDebug", "emissionKind: LineTablesOnly")
+            module.metadata[name] = without_field(node, "retainedNodes")  # there are none with line tables alone
     else:
-        text = text.replace("emissionKind: FullDebug", "emissionKind: LineTablesOnly")
-        text = _VARIABLES.sub("", text)  # LLVM takes it that there are none with line tables alone
+        module.metadata.pop("!llvm.dbg.cu", None)
+        module.globals = {name: without_metadata(line, "dbg") for name, line in module.globals.items()}
+        module.declares = {name: without_metadata(line, "dbg") for name, line in module.declares.items()}
     names = {kernel.symbol: symbol_of(kernel.info.name) for kernel in kernels}
     # The library has functions of such names, and what a program defines itself is another's.
-    others = {name: _HIDDEN_PREFIX + name for name in _DEFINED.findall(text) if name not in names}
-    names |= others
-    dynamic = _DYNAMIC.findall(text)
+    names |= {name: _HIDDEN_PREFIX + name for name in module.bodies if name not in names}
     if dynamic and on_host:
-        align = max(int(align or 1) for _, align in dynamic)
-        text = _DYNAMIC.sub("", text)
-        names |= {name: DYNAMIC_LOCAL for name, _ in dynamic}
-        whole = (
-            f"@{DYNAMIC_LOCAL} = internal addrspace(3) global [{_MOST_LOCAL_BYTES} x i8] undef, align {max(align, 16)}"
-        )
-        text = text.replace("\n\n", f"\n\n{whole}\n", 1)
-    text = re.sub(r"@([\w.$-]+)", lambda m: f"@{names.get(m[1], m[1])}", text)
+        align = max(16, *(known.align for known in dynamic.values()))
+        names |= {name[1:]: DYNAMIC_LOCAL for name in dynamic}
+        kind = f"[{_MOST_LOCAL_BYTES} x i8]"
+        whole = f"@{DYNAMIC_LOCAL} = internal addrspace(3) global {kind} undef, align {align}"
+        module.globals = {f"@{DYNAMIC_LOCAL}": whole} | module.globals
+    module.rename(names)
     if on_host:
-        heading = dict(zip(("target datalayout", "target triple"), SPIR.heading.splitlines(), strict=True))
-        for start, line in heading.items():
-            text = re.sub(rf"^{start} = .*$", line, text, flags=re.MULTILINE)
-    return text
+        module.heading = [line for line in module.heading if not line.startswith("target ")]
+        module.heading += SPIR.heading.splitlines()
+
+
+def _dynamic(module: Module, name: str) -> Global | None:
+    return module.variable(name) if is_dynamic_local(module, name) else None
+
+
+def _own_variable(module: Module, name: str) -> str:
+    """The line of a variable that no other file has, or may replace."""
+    known = module.variable(name)
+    if known is None:
+        return module.globals[name]
+    left = (*_VISIBILITIES, *_MERGED, "internal", "externally_initialized")
+    words = [word for word in known.head.split() if word not in left]
+    own = words and words[0] in ("local_unnamed_addr", "unnamed_addr", f"addrspace({known.space})")
+    head = " ".join(["internal", *words] if own else [word for word in known.head.split() if word not in left[:2]])
+    return f"{name} = {head} {without_comdat(module.globals[name].removeprefix(f'{name} = {known.head}'))}"
+
+
+def _reduce_places(body: Body, *, keep_lines: bool) -> None:
+    """Leave away what debuggers want to know of variables, and of lines unless these are to stay."""
+    changes: dict[int, list[str]] = {}
+    for number, line in enumerate(body.lines):
+        if "#dbg_" in line and not body.operations[number] and "#dbg_label" not in line:
+            changes[number] = []
+        elif not keep_lines and "!dbg" in line:
+            changes[number] = [without_metadata(line, "dbg")]
+    body.replace(changes)
+    if not keep_lines:
+        body.head = without_metadata(body.head, "dbg")
 
 
 _WITHOUT_VALUE = re.compile(r"__constant__[^;={}()]*?\b(\w+)\s*(?:\[[^\]]*\]\s*)*;")
 
 
-def _refuse_unset(text: str, source: str, filename: str) -> None:
+def _refuse_unset(module: Module, source: str, filename: str) -> None:
     """SourceError for variables that only the host could give a value."""
-    for found in _UNDEFINED.finditer(text):
+    for symbol in module.globals:
+        known = module.variable(symbol)
+        if known is None or not known.is_external or is_dynamic_local(module, symbol):
+            continue
         raise SourceError(
-            f"{found[1]} is declared extern, and defined nowhere",
+            f"{symbol[1:]} is declared extern, and defined nowhere",
             Span(filename),
             hint="define it in the program: other files are not linked to it",
         )
     for place in _WITHOUT_VALUE.finditer(source):
         name = place[1]
-        if not re.search(rf"^@(?:_ZL?\d+)?{name} = [^\n]*externally_initialized [^\n]*(?:zeroinit|undef)", text, re.M):
+        own = re.compile(rf"@(?:_ZL?\d+)?{name}")
+        if not any(own.fullmatch(symbol) and _is_unset(module, symbol) for symbol in module.globals):
             continue
         line = source.count("\n", 0, place.start(1)) + 1
         column = place.start(1) - (source.rfind("\n", 0, place.start(1)) + 1) + 1
@@ -273,3 +285,11 @@ def _refuse_unset(text: str, source: str, filename: str) -> None:
             hint="give it its value in the source, or make it a const pointer argument of the kernel",
             source_line=source.splitlines()[line - 1],
         )
+
+
+def _is_unset(module: Module, symbol: str) -> bool:
+    """Whether it waits for the host to give it its value."""
+    known = module.variable(symbol)
+    if known is None or "externally_initialized" not in known.head.split():
+        return False
+    return known.initialiser.startswith(("zeroinitializer", "undef"))

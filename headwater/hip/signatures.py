@@ -1,4 +1,4 @@
-"""clang's IR of a HIP program, with what it tells debuggers, passes in; its kernels' names and arguments pass out."""
+"""clang's module of a HIP program, with what it tells debuggers, in; its kernels' names and arguments out."""
 
 from __future__ import annotations
 
@@ -6,22 +6,11 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-from headwater.llvm.text import symbols_in
+from headwater.llvm.ir import Module
+from headwater.llvm.metadata import elements, fields, kind
+from headwater.llvm.text import symbols_in, unescaped
+from headwater.llvm.types import LOCAL_SPACE
 from headwater.opencl.kernels import ArgInfo, KernelInfo
-from headwater.opencl.symbols import unescaped
-
-_KERNEL = re.compile(
-    r"^define [^@\n]*\b(?:spir|amdgpu)_kernel void @(?P<symbol>[\w.$-]+)\((?P<rest>.*)\{$", re.MULTILINE
-)
-_NODE = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
-_LIST = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
-_FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|[^,]+)(?:, |$)')
-_BOUNDED = re.compile(
-    r"@([\w.$-]+)(?: to ptr[^@}]*?\))?, ptr[^@]*@[\w.]+, ptr[^@]*@[\w.]+, i32 \d+, ptr[^@]*@(\.args[\w.]*) \}"
-)
-_BOUND = re.compile(r"^@(\.args[\w.]*) = [^\n]*\{ i32 (\d+)", re.MULTILINE)
-_FUNCTION = re.compile(r"^define [^@\n]*@([\w.$-]+)\(.*?^\}", re.MULTILINE | re.DOTALL)
-_DYNAMIC = re.compile(r"^@([\w.$-]+) = external [^\n]*addrspace\(3\) global \[0 x ", re.MULTILINE)
 
 # DWARF's encodings of base types (DWARF 5, 7.8) and their bytes -> OpenCL C's name.
 _BASE = {
@@ -56,16 +45,16 @@ class _Type(NamedTuple):
 class _Debug:
     """The nodes of debug information, read."""
 
-    def __init__(self, text: str) -> None:
-        self.nodes = {m[1]: (m[2], dict(_FIELD.findall(m[3]))) for m in _NODE.finditer(text)}
-        self.lists = {m[1]: [one.strip() for one in m[2].split(", ")] for m in _LIST.finditer(text)}
+    def __init__(self, module: Module) -> None:
+        self.nodes = {name: (what, fields(node)) for name, node in module.metadata.items() if (what := kind(node))}
+        self.lists = {name: elements(node) for name, node in module.metadata.items() if name not in self.nodes}
 
     def field(self, node: str, name: str) -> str:
-        """A field's text, without quotes or the ! of a reference; "" if there is none."""
+        """A field's text, without quotes; "" if there is none."""
         value = self.nodes[node][1].get(name, "") if node in self.nodes else ""
         if value.startswith('"'):
             return unescaped(value[1:-1])
-        return value.lstrip("!")
+        return value
 
     def number(self, node: str, name: str) -> int:
         """A field that is a number, 0 if there is none."""
@@ -101,33 +90,50 @@ class _Debug:
         return name
 
 
-def kernels_of(text: str) -> list[Kernel]:
+def kernels_of(module: Module) -> list[Kernel]:
     """The kernels of a module. They get the shortest names that tell them apart: ``add``, then ``add<float>``, then
     ``maths::add<float>``, then ``maths::add(float*, int)``."""
-    debug = _Debug(text)
-    bounds = dict(_BOUND.findall(text))
-    most = {symbol: int(bounds[args]) for symbol, args in _BOUNDED.findall(text) if args in bounds}
-    dynamic = _users(text, set(_DYNAMIC.findall(text)))
-    found = []
-    for match in _KERNEL.finditer(text):
-        place = re.search(r"!dbg !(\d+)", match["rest"])
-        node = place[1] if place else ""
-        found.append((match["symbol"], node))
+    debug = _Debug(module)
+    dynamic = _users(module, {name[1:] for name in module.globals if is_dynamic_local(module, name)})
+    bounds = _most_work_items(module)
+    found = [(body.name, body.attached.get("dbg", "")) for body in module.bodies.values() if body.is_kernel]
     names = _short([_Named(debug, symbol, node) for symbol, node in found])
     return [
         Kernel(
             symbol,
-            KernelInfo(name, _arguments(debug, node), max_group=most.get(symbol, 0), dynamic_local=symbol in dynamic),
+            KernelInfo(name, _arguments(debug, node), max_group=bounds.get(symbol, 0), dynamic_local=symbol in dynamic),
         )
         for (symbol, node), name in zip(found, names, strict=True)
     ]
 
 
-def _users(text: str, variables: set[str]) -> set[str]:
+def is_dynamic_local(module: Module, name: str) -> bool:
+    """Whether ``@name`` is local memory of which the launch says the size (``extern __shared__ x[]``)."""
+    known = module.variable(name)
+    if known is None or known.space != LOCAL_SPACE or not known.is_external:
+        return False
+    return known.ty.kind == "array" and known.ty.count == 0
+
+
+def _most_work_items(module: Module) -> dict[str, int]:
+    """The most work-items of a group that ``__launch_bounds__`` says, by kernels' symbols. clang writes it as an
+    annotation: the kernel, a text, a file, a line, and the numbers, which are a constant of their own."""
+    if "@llvm.global.annotations" not in module.globals:
+        return {}
+    found: dict[str, int] = {}
+    for entry in module.global_value("@llvm.global.annotations").elems or ():
+        names = symbols_in(entry.text)
+        numbers = module.global_value(f"@{names[-1]}") if names[-1].startswith(".args") else None
+        if numbers is not None and numbers.elems:
+            found[names[0]] = int(numbers.elems[0].text)
+    return found
+
+
+def _users(module: Module, variables: set[str]) -> set[str]:
     """The functions that use the ``variables``, themselves or by what they call."""
     if not variables:
         return set()
-    uses = {m[1]: set(symbols_in(m[0].partition("\n")[2])) for m in _FUNCTION.finditer(text)}
+    uses = {name: set(symbols_in("\n".join(body.lines))) for name, body in module.bodies.items()}
     users = {name for name, used in uses.items() if used & variables}
     while more := {name for name, used in uses.items() if used & users} - users:
         users |= more
@@ -158,7 +164,7 @@ def _short(kernels: list[_Named]) -> list[str]:
 def _parameter_types(debug: _Debug, node: str) -> list[_Type]:
     kind = debug.field(node, "type")
     listed = debug.lists.get(debug.field(kind, "types"), [])
-    return [debug.type_of(one.lstrip("!")) for one in listed[1:]]
+    return [debug.type_of(one) for one in listed[1:]]
 
 
 def _arguments(debug: _Debug, node: str) -> tuple[ArgInfo, ...]:

@@ -13,7 +13,7 @@ from functools import cached_property
 from headwater.errors import InternalError
 from headwater.llvm.metadata import fields
 from headwater.llvm.reader import Reader, read_expression, read_instruction
-from headwater.llvm.text import attachments, type_end
+from headwater.llvm.text import attached_to_function, attachments, type_end, with_symbols
 from headwater.llvm.types import Type, struct_type
 from headwater.llvm.values import (
     BINARY as BINARY,
@@ -56,6 +56,11 @@ class Body:
     def is_kernel(self) -> bool:
         """Whether its calling convention is a kernel's."""
         return "_kernel " in self.head.partition("@")[0]
+
+    @property
+    def attached(self) -> dict[str, str]:
+        """The metadata nodes at the end of its head, by their kinds."""
+        return attached_to_function(self.head)
 
     @property
     def operations(self) -> list[str]:
@@ -130,6 +135,7 @@ class Module:
         self.metadata: dict[str, str] = {}
         self._order: dict[str, None] = {}
         self._variables: dict[str, Global | None] = {}
+        self._types: dict[str, Type] = {}
         self.add(text)
 
     def add(self, text: str) -> None:
@@ -194,6 +200,19 @@ class Module:
         self.metadata[name] = text
         return name
 
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Give functions and variables (without the @) other names, wherever they are mentioned."""
+        marked = {f"@{old}": f"@{new}" for old, new in names.items()}
+        self.globals = {marked.get(name, name): with_symbols(line, marked) for name, line in self.globals.items()}
+        self.declares = {names.get(name, name): with_symbols(line, marked) for name, line in self.declares.items()}
+        self.metadata = {name: with_symbols(node, marked) for name, node in self.metadata.items()}
+        self._order = {names.get(name, name): None for name in self._order}
+        for body in self.bodies.values():
+            body.name = names.get(body.name, body.name)
+            body.head = with_symbols(body.head, marked)
+            body.replace({n: [with_symbols(line, marked)] for n, line in enumerate(body.lines) if "@" in line})
+        self.bodies = {body.name: body for body in self.bodies.values()}
+
     def each(self, change: Callable[[Body], bool]) -> bool:
         """Run a pass over each function; whether it changed any."""
         changed = [change(body) for body in self.bodies.values()]
@@ -233,6 +252,17 @@ class Module:
                 found[name] = struct_type(shape.fields, shape.packed, name)
         return found
 
+    def type(self, text: str) -> Type:
+        """The type that a text says."""
+        if text not in self._types:
+            self._types[text] = Reader(text, self.structs).type()
+        return self._types[text]
+
+    def allocated(self, line: str) -> Type:
+        """What ``alloca`` in a line makes room for, one of them."""
+        start = line.find(" = alloca ") + len(" = alloca ")
+        return self.type(line[start : type_end(line, start)])
+
     def variable(self, name: str) -> Global | None:
         """A global variable (``@name``); None if that is something else, such as an alias, or of a type that the model
         does not have."""
@@ -250,7 +280,7 @@ class Module:
         space = _SPACE.search(line, start, found.start())
         aligned = _ALIGN.search(line, line.rfind('"') + 1)
         try:
-            ty = Reader(line[found.end() : end], self.structs).type()
+            ty = self.type(line[found.end() : end])
         except InternalError:
             return None
         return Global(
@@ -261,6 +291,11 @@ class Module:
             space=int(space[1]) if space else 0,
             align=int(aligned[1]) if aligned else 0,
         )
+
+    def is_alias(self, name: str) -> bool:
+        """Whether ``@name`` is another name of a function or variable."""
+        words = self.globals[name].partition(" = ")[2].partition('"')[0].split()
+        return "alias" in words or "ifunc" in words
 
     def global_bytes(self, name: str) -> int:
         """Size of a global variable (``@name``)."""

@@ -108,6 +108,10 @@ class Reader:
             return array_type(count, elem)
         if token == "{":
             return struct_type(self.type_list("}"))
+        if token == "target":
+            start = self.at
+            self.skip_parens()
+            return Type(f"target{_join(self.tokens[start : self.at])}", "target")
         if token.startswith("%") and token in self.structs:
             return self.structs[token]
         raise InternalError(f"cannot read LLVM IR: unknown type {token!r} in: {self.line}")

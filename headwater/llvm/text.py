@@ -6,7 +6,7 @@ What is looked for in the text of IR is looked for here, and nowhere outside of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 TELL = "__hw_told"
 """The function that code for checks calls for a finding (`headwater.opencl.checked`): with what it is, a file's number,
@@ -46,8 +46,18 @@ def attachment(line: str, kind: str) -> str:
     return rest.replace(",", " ").partition(" ")[0] if found else ""
 
 
+_OF_FUNCTION = re.compile(r" !([\w.]+) (!\d+)")
+
+
+def attached_to_function(head: str) -> dict[str, str]:
+    """The metadata nodes at the end of the line that a function begins with, by their kinds."""
+    return dict(_OF_FUNCTION.findall(head, head.rfind(")")))
+
+
 def type_end(text: str, start: int) -> int:
     """Where the type ends that begins at a position."""
+    if text.startswith("target(", start):
+        return text.find(")", start) + 1
     if text[start] not in "<[{":
         end = _TYPE_END.search(text, start)
         return end.start() if end else len(text)
@@ -61,6 +71,7 @@ def type_end(text: str, start: int) -> int:
 
 
 _LOCAL = re.compile(r'%(?:"[^"]*"|[\w.$-]+)')
+_SYMBOL_OR_STRING = re.compile(r'c"[^"]*"|@(?:"[^"]*"|[\w.$-]+)')
 _SYMBOL = re.compile(r'@(?:"[^"]*"|[\w.$-]+)')
 
 
@@ -82,8 +93,10 @@ def first_symbol(text: str) -> str:
 
 
 def with_symbols(text: str, names: Mapping[str, str]) -> str:
-    """The text with other functions and variables (``@x``) in the place of some."""
-    return _SYMBOL.sub(lambda m: names.get(m[0], m[0]), text) if names else text
+    """The text with other functions and variables (``@x``) in the place of some; strings stay as they are."""
+    if not names or "@" not in text:
+        return text
+    return _SYMBOL_OR_STRING.sub(lambda m: names.get(m[0], m[0]), text)
 
 
 def callee_of(line: str) -> str:
@@ -154,6 +167,93 @@ def self_contained(line: str, groups: Mapping[str, str]) -> str:
     if "#" in line:
         line = _GROUP.sub(lambda m: groups.get(m[0], m[0]), line)
     return _COMMENT.sub("", line) if ";" in line else line
+
+
+_NAME = re.compile(r'([@%])"((?:[\w.$-]|\\[89A-F][0-9A-F])+)"', re.ASCII)
+_BYTE = re.compile(rb"\\([0-9A-Fa-f]{2})")
+_ASSEMBLY = re.compile(r"^[^;\n]*\b(?:call|callbr|invoke) [^@\n]*?\basm (?:\w+ )*\"[^\n]*$", re.MULTILINE)
+_OF_VALUE = re.compile(r" [^@]*\bcall (?:[\w.*<>{}\[\], ]|addrspace\(\d+\))*%[\w.]+\(")
+_DECLARE = re.compile(r"#dbg_declare\(\w+[^,]* (%(?:\"[^\"]*\"|[\w.$-]+)), .*, (!\d+)\)")
+_MACHINE = re.compile(r'"target-cpu"="(\w+)" "target-features"="[^"]*"')
+_ADDRESS = (
+    r'(?:addrspacecast \(ptr (?:addrspace\(\d+\) )?)?@(?:[\w.$]+|"[^"]+"){}\w*\b(?!\()'
+    r"(?: to ptr(?: addrspace\(\d+\))?\))?"
+)
+
+
+def with_names(text: str, name_of: Callable[[str], str]) -> str:
+    """A module's text with other names in place of those in quotes that have letters beyond ASCII. Names may stand in
+    any line, so that they are replaced before the text is read; nearly no module has any."""
+    if '@"' not in text and '%"' not in text:
+        return text
+    return _NAME.sub(lambda m: m[1] + name_of(unescaped(m[2])), text)
+
+
+def unescaped(text: str) -> str:
+    """What is meant by a text between quotes, whose bytes may be escaped."""
+    if "\\" not in text:
+        return text
+    return _BYTE.sub(lambda m: bytes((int(m[1], 16),)), text.encode()).decode("utf-8", "replace")
+
+
+def assembly_call(text: str) -> str:
+    """The first line of a module's text that calls inline assembly, "" if there is none."""
+    found = _ASSEMBLY.search(text) if " asm " in text else None
+    return found[0] if found else ""
+
+
+def calls_value(line: str) -> bool:
+    """Whether a line calls what a value says, not a function by its name."""
+    return _OF_VALUE.match(line) is not None
+
+
+def variable_declared(line: str) -> tuple[str, str]:
+    """What a record for debuggers says of a variable: the name of its memory, and the node that describes where it is
+    declared; both "" of another line."""
+    found = _DECLARE.search(line) if "#dbg_declare" in line else None
+    return (found[1], found[2]) if found else ("", "")
+
+
+def element_count(line: str) -> str:
+    """How many elements ``alloca`` makes room for, with the type, "" if it does not say it."""
+    start = line.find(" = alloca ") + len(" = alloca ")
+    end = type_end(line, start)
+    rest = line[end + 2 :]
+    return rest.partition(",")[0] if rest.startswith(("i32 ", "i64 ")) else ""
+
+
+def for_processor(group: str, processor: str) -> str:
+    """A group of attributes for another processor, with the features that LLVM gives it by itself."""
+    return _MACHINE.sub(f'"target-cpu"="{processor}"', group)
+
+
+def without_addresses(line: str, ending: str) -> str:
+    """A line with null for the addresses of functions whose names end so, where these are not called."""
+    return re.sub(_ADDRESS.format(re.escape(ending)), "null", line) if ending in line else line
+
+
+_COMDAT = re.compile(r",? comdat(?:\([^)]*\))?(?=[ ,]|$)")
+
+
+def without_words(line: str, words: Collection[str]) -> str:
+    """A line without some of the words before the first name in it: linkage, visibility."""
+    head, at, rest = line.partition("@")
+    return " ".join(word for word in head.split(" ") if word not in words) + at + rest
+
+
+def without_comdat(line: str) -> str:
+    """The end of a definition's line without what says that definitions of several files may be merged."""
+    return _COMDAT.sub("", line) if " comdat" in line else line
+
+
+def without_metadata(line: str, kind: str) -> str:
+    """A line without its metadata of a kind."""
+    return re.sub(rf",? !{kind} !\d+", "", line) if f"!{kind} " in line else line
+
+
+def without_field(node: str, field: str) -> str:
+    """A specialised node without a field that names another node."""
+    return re.sub(rf", {field}: !\d+", "", node) if field in node else node
 
 
 _BRACKET = re.compile(r"[<\[{(]|[>\]})]")

@@ -18,7 +18,8 @@ _FLOAT_BYTES = {"half": 2, "bfloat": 2, "float": 4, "double": 8}
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """An LLVM type. ``kind`` is void, int, float, ptr, vec, array or struct; ``bits`` is set for int and float."""
+    """An LLVM type. ``kind`` is void, int, float, ptr, vec, array, struct or target (a type
+    of one machine); ``bits`` is set for int and float."""
 
     text: str
     kind: str

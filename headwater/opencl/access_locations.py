@@ -7,18 +7,16 @@ does not distinguish: volatile and atomic ones, and copies of structures with pa
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from headwater.errors import Span
+from headwater.llvm.ir import Body, Inst, Module
+from headwater.llvm.metadata import copied_members
+from headwater.llvm.text import attachment, callee_of
 from headwater.opencl.source_locations import Places
 
-_NODE = re.compile(r"^(!\d+) = (!\{.*\})$", re.MULTILINE)
-_VOLATILE = re.compile(r"^  (?:%\S+ = load|store) (?:atomic )?volatile ")
-_ATOMIC = re.compile(r"@_Z\d+atomic_(?:load|store|flag_clear|init)")
-_COPY = re.compile(r"call void @llvm\.memcpy\.[^\n]*?, i(?:32|64) (\d+), i1[^\n]*!tbaa\.struct (!\d+)")
-_OF_THREE = re.compile(r"^  %\S+ = load <4 x (\w+)>")
-_BYTES = {"i8": 1, "i16": 2, "half": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}
-_NARROWED = re.compile(r"^  %\S+ = shufflevector <4 x \w+> %\S+, <4 x \w+> poison, <3 x i32>")
+_ATOMIC = re.compile(r"_Z\d+atomic_(?:load|store|flag_clear|init)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,34 +53,42 @@ class AccessPlaces:
 
 def access_places(ir: str, source: str, filename: str) -> AccessPlaces:
     """Read a module's text, made of ``source``."""
-    nodes, at = dict(_NODE.findall(ir)), Places(ir, source, filename)
-    found = AccessPlaces()
-    lines = ir.splitlines()
-    for number, line in enumerate(lines):
-        if "!dbg" not in line:
-            continue
-        if _VOLATILE.match(line):
-            found.volatile[at.of_instruction(line)[0]] = [True]
-        elif _ATOMIC.search(line):
-            found.atomic[at.of_instruction(line)[0]] = [True]
-        elif copy := _COPY.search(line):
-            layout = _layout(int(copy[1]), nodes[copy[2]], nodes)
-            found.copies.setdefault(at.of_instruction(line)[0], []).append(layout)
-        elif (loaded := _OF_THREE.match(line)) and _NARROWED.match(lines[number + 1]):
-            size = _BYTES.get(loaded[1], 8)
-            three = Layout(4 * size, ((0, 3 * size),), ())
-            found.copies.setdefault(at.of_instruction(line)[0], []).append(three)
+    module = Module(ir)
+    at, found = Places(module, source, filename), AccessPlaces()
+    for body in module.bodies.values():
+        for number, inst in body.having("load", "store", within="!dbg"):
+            if "volatile" in inst.flags:
+                found.volatile[at.of_instruction(inst.attached)[0]] = [True]
+            elif inst.op == "load" and _is_narrowed(inst, body, number):
+                three = Layout(inst.ty.size_bytes, ((0, 3 * inst.ty.scalar.size_bytes),), ())
+                found.copies.setdefault(at.of_instruction(inst.attached)[0], []).append(three)
+        for number, operation in enumerate(body.operations):
+            line = body.lines[number]
+            if operation == "call" and "!dbg" in line:
+                if _ATOMIC.match(callee_of(line)):
+                    found.atomic[at.of_instruction(line)[0]] = [True]
+                elif "@llvm.memcpy." in line and (node := attachment(line, "tbaa.struct")):
+                    copy = body.inst(number)
+                    assert copy is not None
+                    layout = _layout(int(copy.args[2].text), copied_members(module.metadata, node))
+                    found.copies.setdefault(at.of_instruction(line)[0], []).append(layout)
     return found
 
 
-def _layout(size: int, node: str, nodes: dict[str, str]) -> Layout:
-    """From a !tbaa.struct node: offset, size and type of each member."""
+def _is_narrowed(inst: Inst, body: Body, number: int) -> bool:
+    """Whether a load is of four components of which three are taken."""
+    if inst.ty.kind != "vec" or inst.ty.count != 4 or body.operations[number + 1] != "shufflevector":
+        return False
+    taken = body.inst(number + 1)
+    return taken is not None and len(taken.indices) == 3 and taken.args[0].text == inst.name
+
+
+def _layout(size: int, members: Iterable[tuple[int, int, bool]]) -> Layout:
+    """From the first byte and the size of each member, and whether it is mixed."""
     known: list[tuple[int, int]] = []
     mixed: list[tuple[int, int]] = []
-    for first, nbytes, tag in re.findall(r"i64 (\d+), i64 (\d+), (!\d+)", node):
-        target = re.match(r"!\{(!\d+),", nodes.get(tag, ""))
-        is_mixed = target is not None and '"omnipotent char"' in nodes.get(target[1], "")
-        (mixed if is_mixed else known).append((int(first), int(first) + int(nbytes)))
+    for first, nbytes, is_mixed in members:
+        (mixed if is_mixed else known).append((first, first + nbytes))
     return Layout(size, tuple(known), tuple(mixed))
 
 

@@ -10,16 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from headwater.errors import SourceError
+from headwater.llvm.ir import Module
+from headwater.llvm.text import assembly_call, callee_of
 from headwater.opencl.source_locations import Places
 from headwater.opencl.symbols import symbol_of
 
-_CALL = re.compile(r"^[^;\n]*\b(?:call|callbr|invoke) [^@\n]*?\basm (?:\w+ )*\"[^\n]*$", re.MULTILINE)
 _WHY = "the cpu device compiles for any"
 
 
 def has_assembly(ir: str) -> bool:
     """Whether a function has inline assembly."""
-    return " asm " in ir and _CALL.search(ir) is not None
+    return assembly_call(ir) != ""
 
 
 def refuse_assembly(source: str, filename: str, options: str, *, why: str = _WHY) -> SourceError:
@@ -27,8 +28,7 @@ def refuse_assembly(source: str, filename: str, options: str, *, why: str = _WHY
     from headwater.opencl import clang
 
     ir = clang.compile_to_ir(source, filename, options, debug=True).ir
-    call = _CALL.search(ir)
-    span, text = Places(ir, source, filename).of_instruction(call[0] if call else None)
+    span, text = Places(Module(ir), source, filename).of_instruction(assembly_call(ir))
     return SourceError(
         f"inline assembly is of one processor's instruction set, and {why}",
         span,
@@ -47,15 +47,15 @@ def located_at_calls(source: str, filename: str, debug_ir: Callable[[], str]) ->
         name = re.search(r": (\w+)", error.message)
         if error.span is None or error.span.line or name is None:
             raise
-        ir = debug_ir()
-        symbol = rf"(?:_Z\d+|__\w*?)?{re.escape(symbol_of(name[1]))}"
-        calls = re.finditer(rf"^[^;\n]*\b(?:call|invoke) [^@\n]*@{symbol}\w*\([^\n]*$", ir, re.MULTILINE)
-        call = next((found for found in calls if not _of_own_body(ir, found.start())), None)
-        span, text = Places(ir, source, filename).of_instruction(call[0] if call else None)
+        module = Module(debug_ir())
+        symbol = re.compile(rf"(?:_Z\d+|__\w*?)?{re.escape(symbol_of(name[1]))}\w*")
+        # A kernel does nothing but call its own body, which others call too: clang's way to let kernels be called.
+        bodies = [body for body in module.bodies.values() if not body.is_kernel]
+        calls = (
+            line
+            for body in bodies
+            for line, operation in zip(body.lines, body.operations, strict=True)
+            if operation == "call" and symbol.fullmatch(callee_of(line))
+        )
+        span, text = Places(module, source, filename).of_instruction(next(calls, ""))
         raise SourceError(error.message, span, hint=error.hint, source_line=text, details=error.details) from None
-
-
-def _of_own_body(ir: str, position: int) -> bool:
-    """Whether it is a kernel that calls here: clang lets it do nothing but call its own body, which others call too."""
-    start = ir.rfind("\ndefine ", 0, position)
-    return "_kernel " in ir[start : ir.find("@", start)]

@@ -13,6 +13,9 @@ from pathlib import Path
 
 from headwater.base import reading, temporary
 from headwater.errors import InternalError, ResourceError, SourceError, Span, UsageError, span_of_bytes
+from headwater.llvm.ir import Module
+from headwater.llvm.metadata import elements, numbers, strings
+from headwater.llvm.text import unescaped
 from headwater.native import limits, toolchain
 from headwater.opencl import extensions, includes, tables, unsupported
 from headwater.opencl.kernels import (
@@ -24,7 +27,7 @@ from headwater.opencl.kernels import (
 )
 from headwater.opencl.library_calls import with_library_calls
 from headwater.opencl.platforms import SPIR
-from headwater.opencl.symbols import name_of, unescaped, with_plain_symbols
+from headwater.opencl.symbols import name_of, with_plain_symbols
 
 HEADER = Path(__file__).with_name("header.h")
 MEDIA_OPS = HEADER.with_name("amd_media_ops.h")
@@ -254,24 +257,27 @@ def compile_to_ir(
         raise source_error(messages, source, filename, cwd)
     if any("address_space" in text for text in (source, options, *map(_text_of, found))):
         _refuse_spaces(flags, source, filename, cwd, timeout)
-    bare, taken = tables.without_tables(done.stdout.decode())
-    ir = unsupported.without_addresses_of_blocks(unsupported.without_weak(with_plain_symbols(bare)))
+    module = Module(with_plain_symbols(done.stdout.decode()))
+    taken = tables.without_tables(module)
+    unsupported.without_weak(module)
+    unsupported.without_addresses_of_blocks(module)
 
-    def with_places() -> str:
+    def with_places() -> Module:
         return _ir_with_places(flags, source, filename, cwd, timeout)
 
-    unsupported.refuse(ir, source, filename, with_places)
-    ir = with_library_calls(ir, SPIR.calling if target[: len(SPIR.clang)] == SPIR.clang else "")
-    raw = _raw_kernels(ir)
+    unsupported.refuse(module, source, filename, with_places)
+    with_library_calls(module, SPIR.calling if target[: len(SPIR.clang)] == SPIR.clang else "")
+    raw = _raw_kernels(module)
     _refuse_pipes(raw, source, filename)
     unknown = sorted({query for kernel in raw for query in kernel.size_queries()})
     sizes = _sizes_of(unknown, source, filename, flags, cwd, timeout) if unknown else {}
     kernels = {kernel.name: kernel.resolve(sizes) for kernel in raw}
-    return Frontend(tables.elsewhere(ir, taken), kernels, messages, found, taken)
+    tables.elsewhere(module, taken)
+    return Frontend(str(module), kernels, messages, found, taken)
 
 
-def ir_with_places(source: str, filename: str, options: str = "", timeout: float = TIMEOUT_SECONDS) -> str:
-    """The IR of a program for spir64 with all that debuggers want to know, by which
+def ir_with_places(source: str, filename: str, options: str = "", timeout: float = TIMEOUT_SECONDS) -> Module:
+    """The module of a program for spir64 with all that debuggers want to know, by which
     `headwater.opencl.source_locations` finds what there is. SourceError for errors in the source."""
     parsed = parse_options(options)
     folder = os.path.dirname(os.path.abspath(filename))
@@ -279,11 +285,13 @@ def ir_with_places(source: str, filename: str, options: str = "", timeout: float
     return _ir_with_places(flags, source, filename, folder if os.path.isdir(folder) else None, timeout)
 
 
-def _ir_with_places(flags: list[str], source: str, filename: str, cwd: str | None, timeout: float) -> str:
+def _ir_with_places(flags: list[str], source: str, filename: str, cwd: str | None, timeout: float) -> Module:
     done = _run_on_program([*flags, "-w", "-g", *_HERE, *_EMIT], source, filename, cwd, timeout)
     if done.returncode:
         raise source_error(done.stderr.decode(errors="replace"), source, filename, cwd)
-    return unsupported.without_weak(with_plain_symbols(done.stdout.decode()))
+    module = Module(with_plain_symbols(done.stdout.decode()))
+    unsupported.without_weak(module)
+    return module
 
 
 def _text_of(path: str) -> str:
@@ -543,8 +551,6 @@ class _RawKernel:
         return KernelInfo(self.name, tuple(arg.resolve(sizes) for arg in self.args), self.reqd_group_size, self.hints)
 
 
-_KERNEL = re.compile(r"^define [^@\n]*\b(?:spir|amdgpu)_kernel void @(?P<name>[\w.$]+)\((?P<rest>.*)\{$", re.MULTILINE)
-_ATTACHED = re.compile(r"!(kernel_arg_\w+|reqd_work_group_size|work_group_size_hint|vec_type_hint) !(\d+)")
 _HINTED = re.compile(r"(?:<(\d+) x )?(\w+)>? (?:undef|poison|zeroinitializer|0), i32 ([01])")
 _C_TYPES = {"i8": "char", "i16": "short", "i32": "int", "i64": "long"}
 
@@ -560,36 +566,34 @@ def _vec_type_hint(node: str) -> str:
     return f"vec_type_hint({unsigned}{name}{width or ''})"
 
 
-def _raw_kernels(ir: str) -> list[_RawKernel]:
-    nodes = dict(re.findall(r"^!(\d+) = (?:distinct )?!\{(.*)\}$", ir, re.MULTILINE))
-
+def _raw_kernels(module: Module) -> list[_RawKernel]:
     def texts(node: str) -> list[str]:
-        strings = re.findall(r'!"((?:[^"\\]|\\[0-9A-Fa-f]{2})*)"', nodes[node])
-        return [unescaped(s) for s in strings]
-
-    def numbers(node: str) -> list[int]:
-        return [int(n) for n in re.findall(r"i32 (-?\d+)", nodes[node])]
+        return [unescaped(one) for one in strings(module.metadata[node])]
 
     kernels = []
-    for match in _KERNEL.finditer(ir):
-        attached = dict(_ATTACHED.findall(match["rest"]))
+    for body in module.bodies.values():
+        if not body.is_kernel:
+            continue
+        attached = body.attached
         columns = (
             texts(attached["kernel_arg_name"]),
-            numbers(attached["kernel_arg_addr_space"]),
+            numbers(module.metadata[attached["kernel_arg_addr_space"]]),
             texts(attached["kernel_arg_access_qual"]),
             texts(attached["kernel_arg_type"]),
             texts(attached["kernel_arg_base_type"]),
             texts(attached["kernel_arg_type_qual"]),
         )
-        group = numbers(attached["reqd_work_group_size"]) if "reqd_work_group_size" in attached else []
+        group = numbers(module.metadata[attached["reqd_work_group_size"]]) if "reqd_work_group_size" in attached else []
         args = tuple(_RawArg(*row) for row in zip(*columns, strict=True))
         hints = []
         if "work_group_size_hint" in attached:
-            hints.append(f"work_group_size_hint({','.join(map(str, numbers(attached['work_group_size_hint'])))})")
-        if "vec_type_hint" in attached and (hint := _vec_type_hint(nodes[attached["vec_type_hint"]])):
+            sizes = numbers(module.metadata[attached["work_group_size_hint"]])
+            hints.append(f"work_group_size_hint({','.join(map(str, sizes))})")
+        hinted = ", ".join(elements(module.metadata.get(attached.get("vec_type_hint", ""), "")))
+        if hint := _vec_type_hint(hinted):
             hints.append(hint)
         required = (group[0], group[1], group[2]) if len(group) == 3 else None
-        kernels.append(_RawKernel(name_of(match["name"]), args, required, tuple(hints)))
+        kernels.append(_RawKernel(name_of(body.name), args, required, tuple(hints)))
     return kernels
 
 
@@ -631,8 +635,9 @@ def _sizes_of(
         text = "\n".join((f'{numbered(source, filename)}#line 1 "{_PROBES}"', *probes, ""))
         done = run_clang([*flags, "-w", *_EMIT], text, cwd=cwd, timeout=timeout)
         if done.returncode == 0:
-            found = re.findall(r"^@__hw_size_(\d+) = .*constant i64 (\d+)", done.stdout.decode(), re.MULTILINE)
-            sizes = {asked[int(index)]: int(size) for index, size in found}
+            module = Module(done.stdout.decode())
+            found = ((name, module.global_value(f"@__hw_size_{index}")) for index, name in enumerate(asked))
+            sizes = {name: int(size.text) for name, size in found}
             break
         wrong = {int(line) for line in re.findall(rf"^{_PROBES}:(\d+):", done.stderr.decode(errors="replace"), re.M)}
         asked = [name for line, name in enumerate(asked, 1) if line not in wrong] if wrong else []

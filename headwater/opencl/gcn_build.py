@@ -17,8 +17,10 @@ from headwater.base import temporary
 from headwater.base.freshness import digests
 from headwater.chips.gcn_isas import traits_of
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
+from headwater.llvm.ir import Module
+from headwater.llvm.text import for_processor
 from headwater.opencl import extensions, includes, tables
-from headwater.opencl.assembly import located_at_calls
+from headwater.opencl.assembly import has_assembly, located_at_calls
 from headwater.opencl.gcn import CODE_OBJECT_VERSIONS, DEFAULT_VERSION, CodeOptions, GcnBuild, Settings, processor_of
 from headwater.opencl.kernels import KernelInfo
 from headwater.opencl.memory_limits import exceeded, located_at_largest
@@ -58,7 +60,6 @@ _APART = ("gfx801",)
 """Processors for which clang names features that LLVM does not give them by itself (XNACK)."""
 _OPTIONAL_PARTS = "-cl-std=CL3"
 """In which alone processors differ by `headwater.opencl.extensions`."""
-_CPU = re.compile(r'"target-cpu"="(\w+)" "target-features"="[^"]*"')
 
 
 @dataclass
@@ -106,7 +107,10 @@ def front(source: str, filename: str, options: str, processor: str, version: int
             mine.front = compiled()
             return mine.front
     # Without features, LLVM takes those that the processor has.
-    return replace(mine.front, ir=_CPU.sub(f'"target-cpu"="{processor}"', mine.front.ir))
+    module = Module(mine.front.ir)
+    for name, group in module.attribute_groups.items():
+        module.attribute_groups[name] = for_processor(group, processor)
+    return replace(mine.front, ir=str(module))
 
 
 def _generate(ir: str, kernels: list[str], filename: str, source: str, settings: Settings) -> tuple[bytes, str]:
@@ -116,7 +120,7 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
 
     # LLVM as a library has no assembler for the text between the quotes of asm(): then the whole goes through clang's.
     emit = "obj" if settings.emit == "hsaco" else settings.emit
-    written = emit == "obj" and _INLINE_ASSEMBLY.search(ir) is not None
+    written = emit == "obj" and has_assembly(ir)
 
     plain = CodeOptions(
         settings.processor, settings.version, settings.largest_group, "asm" if written else emit, settings.checked
@@ -171,7 +175,6 @@ _CAUTIONS = (
 )
 # LLVM quotes names with letters beyond ASCII, which its assembler wants, but here.
 _UNQUOTED = re.compile(r"^(\s*\.amdhsa_kernel )(\S*[^\x00-\x7f]\S*)$", re.MULTILINE)
-_INLINE_ASSEMBLY = re.compile(r"\bcall [^@\n]*\basm (?:sideeffect )?")
 # What LLVM says before it ends the process, where the fault is the program's: "error: k.cl:1:0: local memory (80000)".
 _REFUSAL = re.compile(r"error: (?P<file>.+?):(?P<line>\d+):\d+: (?:in function \S+ \S+: )?(?P<message>.*)")
 _TOO_MUCH_LOCAL = re.compile(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from headwater.llvm.ir import Module
 from headwater.llvm.metadata import numbers
-from headwater.llvm.text import attachment
 
 _LOCAL_SIZE = "_Z14get_local_sizej"
 
@@ -15,7 +14,7 @@ _LOCAL_SIZE = "_Z14get_local_sizej"
 def with_required_sizes(module: Module) -> None:
     """Say what get_local_size gives in kernels that require it."""
     for body in module.bodies.values():
-        node = attachment(body.head.removesuffix(" {"), "reqd_work_group_size")
+        node = body.attached.get("reqd_work_group_size")
         sizes = numbers(module.metadata[node]) if node else []
         if sizes:
             body.replace(

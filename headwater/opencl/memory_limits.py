@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from headwater.errors import LimitError, SourceError, Span
+from headwater.llvm.types import LOCAL_SPACE
+
+if TYPE_CHECKING:
+    from headwater.opencl.unsupported import Variable
 
 _WORDS = {
     "private": (
@@ -54,17 +58,17 @@ def largest(space: str, source: str, filename: str, options: str) -> tuple[Span,
     if clang.is_hip(options):
         return Span(filename), ""
     try:
-        ir = clang.ir_with_places(source, filename, options)
+        module = clang.ir_with_places(source, filename, options)
     except SourceError:  # the machine that the program is for may define macros that this one does not
         return Span(filename), ""
-    found = [v for v in unsupported.variables(ir) if _space_of(v.head) == space]
+    found = [v for v in unsupported.variables(module) if _space_of(v) == space]
     if not found:
         return Span(filename), ""
-    return unsupported.declaration(max(found, key=lambda v: v.least_bytes))(Places(ir, source, filename))
+    return unsupported.declaration(max(found, key=lambda v: v.least_bytes))(Places(module, source, filename))
 
 
-def _space_of(head: str) -> str:
-    """The memory that a variable of clang's spir64 is in, by the start of its definition."""
-    if " alloca " in head:
+def _space_of(variable: Variable) -> str:
+    """The memory that a variable of clang's spir64 is in."""
+    if variable.function:
         return "private"
-    return "local" if re.search(r"addrspace\(3\)", head) else "other"
+    return "local" if variable.space == LOCAL_SPACE else "other"

@@ -6,40 +6,36 @@ import re
 from pathlib import Path
 
 from headwater.errors import Span, span_of_bytes
+from headwater.llvm.ir import Module
+from headwater.llvm.metadata import fields
+from headwater.llvm.text import attachment
 
-_PLACE = re.compile(r"!dbg (!\d+)")
-_NODE = re.compile(r"^(!\d+) = (?:distinct )?(!DI\w+\(.*\))$", re.MULTILINE)
 _COMMENT = re.compile(r"//(?:\\\n|[^\n])*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 
 
 class Places:
-    """Where things of a program stand. ``ir``: its IR, with line tables at least; ``filename``: the source's."""
+    """Where things of a program stand. ``module``: its IR, with line tables at least; ``filename``: the source's."""
 
-    def __init__(self, ir: str, source: str, filename: str) -> None:
-        self.ir = ir
+    def __init__(self, module: Module, source: str, filename: str) -> None:
+        self.module = module
         self.source = source
         self.filename = filename
-        self._nodes: dict[str, str] = {}
 
-    def of_instruction(self, line: str | None) -> tuple[Span, str]:
-        """Where an instruction of the IR, a line of it, comes from, and the source's line; the file alone for None."""
-        found = _PLACE.search(line) if line else None
-        return self.of_node(found[1]) if found else (Span(self.filename), "")
+    def of_instruction(self, line: str) -> tuple[Span, str]:
+        """Where an instruction of the IR, a line of it, comes from, and the source's line; the file alone for ""."""
+        node = attachment(line, "dbg")
+        return self.of_node(node) if node else (Span(self.filename), "")
 
     def of_node(self, number: str) -> tuple[Span, str]:
         """Where a node of the debug information (``!12``) says that it is, and the source's line."""
-        nodes = self._nodes = self._nodes or dict(_NODE.findall(self.ir))
-        node = nodes.get(number, "")
-        if variable := re.search(r"var: (!\d+)", node):
-            node = nodes.get(variable[1], "")
-        line, column = _number(node, "line"), _number(node, "column")
-        name = re.search(r'name: "([^"]*)"', node)
-        while node and "file: " not in node:
-            scope = re.search(r"scope: (!\d+)", node)
-            node = nodes.get(scope[1], "") if scope else ""
-        file = re.search(r"file: (!\d+)", node)
-        said = re.search(r'filename: "([^"]*)"', nodes.get(file[1], "")) if file else None
-        found = said[1] if said else self.filename
+        known = self._fields(number)
+        if "var" in known:
+            known = self._fields(known["var"])
+        line, column = int(known.get("line", 0)), int(known.get("column", 0))
+        name = known.get("name", "")[1:-1]
+        while known and "file" not in known:
+            known = self._fields(known.get("scope", ""))
+        found = self._fields(known.get("file", "")).get("filename", "")[1:-1] or self.filename
         lines = self.source.splitlines()
         if found != self.filename:
             folder = Path(self.filename).resolve().parent
@@ -48,9 +44,12 @@ class Places:
             lines = (folder / found).read_text(errors="replace").splitlines()
         text = lines[line - 1] if 0 < line <= len(lines) else ""
         column = span_of_bytes(found, line, column, text).column
-        if not column and name and (at := re.search(rf"\b{re.escape(name[1])}\b", text)):
+        if not column and name and (at := re.search(rf"\b{re.escape(name)}\b", text)):
             column = at.start() + 1
         return Span(found, line, column), text
+
+    def _fields(self, node: str) -> dict[str, str]:
+        return fields(self.module.metadata.get(node, ""))
 
     def of_text(self, pattern: str) -> tuple[Span, str]:
         """Where the source's own text has the first match, outside of comments and strings; else the file."""
@@ -61,8 +60,3 @@ class Places:
         start = blank.rfind("\n", 0, found.start()) + 1
         line = blank.count("\n", 0, start)
         return Span(self.filename, line + 1, found.start() - start + 1), self.source.split("\n")[line]
-
-
-def _number(node: str, name: str) -> int:
-    found = re.search(rf"\b{name}: (\d+)", node)
-    return int(found[1]) if found else 0

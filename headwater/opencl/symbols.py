@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-_ESCAPED = re.compile(r'([@%])"((?:[\w.$-]|\\[89A-F][0-9A-F])+)"', re.ASCII)
-_BYTE = re.compile(rb"\\([0-9A-Fa-f]{2})")
+from headwater.llvm.text import with_names
+
 _OTHER = re.compile(r"[^\w.-]", re.ASCII)
 _LETTER = re.compile(r"\.\.u([0-9a-f]{2,6})\.")
 
@@ -27,13 +27,4 @@ def name_of(symbol: str) -> str:
 
 def with_plain_symbols(ir: str) -> str:
     """IR text as clang prints it, with the symbols of `symbol_of`."""
-    if '@"' not in ir and '%"' not in ir:
-        return ir
-    return _ESCAPED.sub(lambda m: m[1] + symbol_of(unescaped(m[2])), ir)
-
-
-def unescaped(text: str) -> str:
-    """What is meant by a text between quotes in IR, whose bytes may be escaped."""
-    if "\\" not in text:
-        return text
-    return _BYTE.sub(lambda m: bytes((int(m[1], 16),)), text.encode()).decode("utf-8", "replace")
+    return with_names(ir, symbol_of)

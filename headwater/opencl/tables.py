@@ -1,4 +1,4 @@
-"""clang's IR in; it without the contents of large constant tables, and these as bytes and as object code, out.
+"""clang's module in; it without the contents of large constant tables, and these as bytes and as object code, out.
 
 The text of a table is several times its bytes, and each stage would read and write it anew, for each kernel. Without
 it a table is a symbol that is defined elsewhere: `object_code` is linked to a kernel's.
@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 from headwater.base import temporary
 from headwater.errors import InternalError
+from headwater.llvm.ir import Module
 from headwater.llvm.text import string_bytes
+from headwater.llvm.types import Type
 from headwater.native import toolchain
 
 LARGE_TABLE = 1 << 16
@@ -30,13 +32,6 @@ class Table(NamedTuple):
 
 
 _NUMBERS = {"i8": "i1", "i16": "<i2", "i32": "<i4", "i64": "<i8", "float": "<f4", "double": "<f8"}
-_LARGE = re.compile(
-    r"^@(?P<name>[\w.$]+) = (?:internal |dso_local |hidden )+(?:(?:local_)?unnamed_addr )?"
-    r"(?P<space>addrspace\(\d+\) )constant (?P<type>(?P<arrays>(?:\[\d+ x )+)"
-    r"(?:<(?P<width>[248]|16) x )?(?P<scalar>i8|i16|i32|i64|float|double)>?\]+) "
-    rf"(?P<body>[\[c][^\n]{{{LARGE_TABLE},}}), align (?P<align>\d+)$",
-    re.MULTILINE,
-)
 _REPEATED = re.compile(
     r'(?P<type>\[[\d x\[]+(?:<\d+ x )?\w+>?\]+|<\d+ x \w+>) (?:zeroinitializer|(?P<text>c"[^"]*"))(?:, )?'
 )
@@ -44,34 +39,51 @@ _OPENED = re.compile(r"\[[\d x\[]+(?:<\d+ x )?\w+>?\]+ \[|<\d+ x \w+> <|[\[\]<>]
 _COUNTS = re.compile(r"(\d+) x ")
 
 
-def without_tables(ir: str) -> tuple[str, dict[str, Table]]:
-    """The IR with large tables as zeros, to look at, and the tables by their symbols."""
+_PLAIN = frozenset(("internal", "dso_local", "hidden", "unnamed_addr", "local_unnamed_addr", "constant"))
+"""What clang says of tables that nothing else has to be known of."""
+
+
+def without_tables(module: Module) -> dict[str, Table]:
+    """Leave zeros in the place of large tables, to look at: the tables by their symbols."""
     found: dict[str, Table] = {}
+    for symbol, line in module.globals.items():
+        known = module.variable(symbol) if len(line) > LARGE_TABLE else None
+        if known is None or not known.is_constant or not known.align:
+            continue
+        if not all(word in _PLAIN or word.startswith("addrspace(") for word in known.head.split()):
+            continue
+        body, _, _ = known.initialiser.rpartition(", align ")
+        data = _contents(known.ty, body) if len(body) > LARGE_TABLE else None
+        if data is not None:
+            found[symbol[1:]] = Table(data, known.align, line)
+            zeros = f"{known.head}{known.ty} zeroinitializer, align {known.align}"
+            module.globals[symbol] = f"{symbol} = {zeros}"
+    return found
 
-    def taken(match: re.Match[str]) -> str:
-        data = _contents(match)
-        if data is None:
-            return match[0]
-        found[match["name"]] = Table(data, int(match["align"]), match[0])
-        return match[0][: match.start("body") - match.start()] + f"zeroinitializer, align {match['align']}"
 
-    return (_LARGE.sub(taken, ir), found) if len(ir) > LARGE_TABLE else (ir, found)
-
-
-def elsewhere(ir: str, tables: Mapping[str, Table]) -> str:
-    """The IR of `without_tables` with symbols that are defined elsewhere in the tables' place."""
-    return _replaced(ir, {name: _declaration(table.line) for name, table in tables.items()})
+def elsewhere(module: Module, tables: Mapping[str, Table]) -> None:
+    """Name symbols that are defined elsewhere in the place of the zeros of `without_tables`."""
+    for name in tables:
+        known = module.variable(f"@{name}")
+        assert known is not None
+        space = f"addrspace({known.space}) " if known.space else ""
+        module.globals[f"@{name}"] = f"@{name} = external hidden {space}constant {known.ty}, align {known.align}"
 
 
 def with_tables(ir: str, tables: Mapping[str, Table]) -> str:
     """The IR of `elsewhere` as clang printed it."""
-    return _replaced(ir, {name: table.line for name, table in tables.items()})
+    if not tables:
+        return ir
+    module = Module(ir)
+    for name, table in tables.items():
+        module.globals[f"@{name}"] = table.line
+    return str(module)
 
 
 def used(ir: str, tables: Mapping[str, Table]) -> dict[str, Table]:
-    """Those tables that a module declares."""
-    names = set(re.findall(r"^@([\w.$]+) = external ", ir, re.MULTILINE)) if tables else set()
-    return {name: table for name, table in tables.items() if name in names}
+    """Those tables that a module's text declares."""
+    known = Module(ir).globals if tables else {}
+    return {name: table for name, table in tables.items() if " external " in known.get(f"@{name}", "")}
 
 
 def object_code(tables: Mapping[str, Table], target: Sequence[str]) -> bytes:
@@ -95,26 +107,17 @@ def object_code(tables: Mapping[str, Table], target: Sequence[str]) -> bytes:
         return Path(made).read_bytes()
 
 
-def _replaced(ir: str, lines: Mapping[str, str]) -> str:
-    if not lines:
-        return ir
-    names = "|".join(map(re.escape, lines))
-    return re.sub(rf"^@({names}) = .*$", lambda m: lines[m[1]], ir, flags=re.MULTILINE)
-
-
-def _declaration(line: str) -> str:
-    match = _LARGE.match(line)
-    assert match is not None
-    return f"@{match['name']} = external hidden {match['space']}constant {match['type']}, align {match['align']}"
-
-
-def _contents(match: re.Match[str]) -> bytes | None:
+def _contents(ty: Type, body: str) -> bytes | None:
     """What a table holds; None where it is of a form that is rarely large: a vector of equal components, addresses, or
     what is no number."""
-    scalar, body = match["scalar"], match["body"]
-    size = int(match["width"] or 1) * int(_NUMBERS[scalar][-1])
-    for count in _COUNTS.findall(match["arrays"]):
-        size *= int(count)
+    size = 1
+    while ty.kind == "array" and ty.elem is not None:
+        size, ty = size * ty.count, ty.elem
+    width = ty.count if ty.kind == "vec" else 1
+    scalar = ty.scalar.text
+    if scalar not in _NUMBERS or width not in (1, 2, 4, 8, 16):
+        return None
+    size *= width * int(_NUMBERS[scalar][-1])
     if body.startswith('c"'):
         data = string_bytes(body)
         return data if len(data) == size else None

@@ -1,4 +1,4 @@
-"""Input: the front end's IR. Output: an error where clang accepts something that no device can run.
+"""Input: the front end's module. Output: an error where clang accepts something that no device can run.
 
 Every device refuses the same: what LLVM would stop at for one target, or link for none, is not left to it.
 """
@@ -7,11 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import NamedTuple
 
 from headwater.errors import SourceError, Span
-from headwater.llvm.text import split
+from headwater.llvm.ir import Body, Inst, Module, result_of
+from headwater.llvm.text import (
+    attachment,
+    callee_of,
+    calls_value,
+    element_count,
+    symbols_in,
+    variable_declared,
+    without_addresses,
+)
+from headwater.llvm.types import PRIVATE_SPACE
 from headwater.opencl.source_locations import Places
 from headwater.opencl.symbols import name_of
 
@@ -19,40 +28,23 @@ MOST_BYTES = 1 << 31
 """Bytes from which on no variable can be placed: clang refuses them by itself where pointers have 32 bits, and code of
 this machine reaches its constants by offsets of 31."""
 
-_EXTERN = re.compile(r"^@([\w.$]+) = (?:external|extern_weak) [^\n]*\b(?:global|constant) ", re.MULTILINE)
-_ALIAS = re.compile(r"^@([\w.$]+) = [^\n\"]*?\b(?:alias|ifunc) ", re.MULTILINE)
-_WEAK = re.compile(r"^((?:define|@[\w.$]+ =) )weak(?:_odr)? ", re.MULTILINE)
-_STACK = re.compile(r"^ +%\S+ = alloca [^\n]*?, i(?:32|64) [^\n]*$", re.MULTILINE)
-_SIZED = re.compile(r", i(?:32|64) (?![^\n]*})")
-"""A number of elements; not a part of a structure's type, which a brace ends."""
 _BLOCK = "_block_invoke"
 """Ends the names of blocks' functions, before a number (clang, CGBlocks.cpp)."""
-_ADDRESS_OF_BLOCK = re.compile(
-    rf'(?:addrspacecast \(ptr (?:addrspace\(\d+\) )?)?@(?:[\w.$]+|"[^"]+"){_BLOCK}\w*\b(?!\()'
-    r"(?: to ptr(?: addrspace\(\d+\))?\))?"
-)
-_INDIRECT = re.compile(r"^ [^@\n]*\bcall (?:[\w.*<>{}\[\], ]|addrspace\(\d+\))*%[\w.]+\([^\n]*$", re.MULTILINE)
 _OF_STACKS = ("frameaddress", "returnaddress", "addressofreturnaddress", "sponentry", "stacksave", "thread.pointer")
 """LLVM's intrinsics that ask about a stack or a thread."""
-_WIDE = re.compile(
-    r"^ [^\n]*? = (?:[us](?:div|rem)[^\n,%]* i128 |[us]itofp[^\n,%]* i128 |fpto[us]i [^\n]* to i128)[^\n]*$",
-    re.MULTILINE,
-)
-_DECLARED = re.compile(r"\ndeclare [^@\n]*@llvm\.([\w.]+)")
-_ALLOCA = re.compile(r" = alloca .*")
-_GLOBAL = re.compile(r"\n@([\w.$]+) = .*?\b(?:global|constant) ")
-_STRUCT = re.compile(r"\n(%[\w.$]+) = type (.*)")
+_WIDE = "i128"
+_CONVERTED = ("udiv", "sdiv", "urem", "srem", "uitofp", "sitofp", "fptoui", "fptosi")
 _SPACE_ATTRIBUTE = re.compile(r"\b(?:__)?address_space(?:__)?\s*\(\s*(\w*)\s*\)")
 _SPACES = {"1", "3"}
 """Of global and local memory for clang's every target that is used here; the others' numbers differ."""
 
 
-def refuse(ir: str, source: str, filename: str, debug_ir: Callable[[], str]) -> None:
-    """Raise SourceError for the first thing that no device can run. ``debug_ir``: the IR with full debug information,
-    which takes another run of clang."""
-    for found in _faults(ir):
+def refuse(module: Module, source: str, filename: str, debug_module: Callable[[], Module]) -> None:
+    """Raise SourceError for the first thing that no device can run. ``debug_module``: the module with full debug
+    information, which takes another run of clang."""
+    for found in _faults(module):
         message, hint, where = found
-        span, text = where(Places(debug_ir(), source, filename))
+        span, text = where(Places(debug_module(), source, filename))
         raise SourceError(message, span, hint=hint, source_line=text)
 
 
@@ -70,130 +62,149 @@ def refuse_spaces(text: str, place: Callable[[int], tuple[Span, str]]) -> None:
             )
 
 
-def without_weak(ir: str) -> str:
-    """The IR with definitions that another file's may replace as plain ones: there is no other file."""
-    return _WEAK.sub(r"\1", ir) if " weak" in ir else ir
+def without_weak(module: Module) -> None:
+    """Definitions that another file's may replace become plain ones: there is no other file."""
+    for body in module.bodies.values():
+        body.head = _plain("define", body.head)
+    for name, line in module.globals.items():
+        module.globals[name] = _plain(f"{name} =", line)
 
 
-def without_addresses_of_blocks(ir: str) -> str:
-    """The IR with null for the addresses of blocks' functions: clang calls them by name, and stores the address beside
-    what a block captures for `enqueue_kernel` and for calls that `refuse` finds."""
-    return _ADDRESS_OF_BLOCK.sub("null", ir) if _BLOCK in ir else ir
+def _plain(start: str, line: str) -> str:
+    for weak in ("weak_odr", "weak"):
+        line = line.replace(f"{start} {weak} ", f"{start} ", 1) if line.startswith(f"{start} {weak} ") else line
+    return line
+
+
+def without_addresses_of_blocks(module: Module) -> None:
+    """Null for the addresses of blocks' functions: clang calls them by name, and stores the address beside what a block
+    captures for `enqueue_kernel` and for calls that `refuse` finds."""
+    if not _has_blocks(module):
+        return
+    for body in module.bodies.values():
+        lines = {number: without_addresses(line, _BLOCK) for number, line in enumerate(body.lines) if _BLOCK in line}
+        body.replace({number: [line] for number, line in lines.items()})
+    for name, line in module.globals.items():
+        module.globals[name] = without_addresses(line, _BLOCK)
+
+
+def _has_blocks(module: Module) -> bool:
+    return any(_BLOCK in name for name in module.bodies)
 
 
 _Where = Callable[[Places], tuple[Span, str]]
 
 
-def _faults(ir: str) -> Iterator[tuple[str, str, _Where]]:
+def _faults(module: Module) -> Iterator[tuple[str, str, _Where]]:
     """Message, hint and where to look for the place."""
-    if "\nmodule asm " in ir:
+    if any(line.startswith("module asm ") for line in module.heading):
         hint = "write it in OpenCL C; GCN chips take assembly inside of functions"
         yield "assembly outside of functions", hint, lambda p: p.of_text(r"\b(?:__asm__|__asm|asm)\b")
-    for found in _EXTERN.finditer(ir) if " extern" in ir else ():
-        yield (
-            f"{name_of(found[1])} is declared extern, and defined nowhere",
-            "define it in the program: other files are not linked to it",
-            _use_of(found[1]),
-        )
-    for found in _ALIAS.finditer(ir) if " alias " in ir or " ifunc " in ir else ():
-        name = name_of(found[1])
-        yield f"{name} is declared as an alias, which OpenCL C does not have", "call the function itself", _word(name)
-    if "@llvm.global_ctors" in ir or "@llvm.global_dtors" in ir:
+    for symbol, line in module.globals.items():
+        known = module.variable(symbol) if " extern" in line else None
+        if known is not None and known.is_external:
+            yield (
+                f"{name_of(symbol[1:])} is declared extern, and defined nowhere",
+                "define it in the program: other files are not linked to it",
+                _use_of(symbol[1:]),
+            )
+    for symbol in module.globals:
+        if module.is_alias(symbol):
+            name = name_of(symbol[1:])
+            hint = "call the function itself"
+            yield f"{name} is declared as an alias, which OpenCL C does not have", hint, _word(name)
+    if not module.globals.keys().isdisjoint(("@llvm.global_ctors", "@llvm.global_dtors")):
         hint = "call the function in the kernels"
         yield (
             "nothing runs before or after a program's kernels",
             hint,
             lambda p: p.of_text(r"\b_*(?:con|de)structor_*\b"),
         )
-    if _BLOCK in ir and _INDIRECT.search(ir):
+    if _has_blocks(module) and any(calls_value(line) for line in _lines(module)):
         hint = "call a block in the function that it is written in, or write a function"
-        yield "a block that is given to a function cannot be called there", hint, _instruction(_INDIRECT)
-    if any(_SIZED.search(found[0]) for found in _ALLOCA.finditer(ir)):
+        yield "a block that is given to a function cannot be called there", hint, _instruction(calls_value)
+    if any(element_count(line) for line in _lines(module) if " = alloca " in line):
         hint = "declare an array of a constant size; pass sizes with -D"
-        yield "stack memory whose size is only known at run time", hint, _instruction(_STACK)
-    for called in _DECLARED.findall(ir):
-        if called.startswith(_OF_STACKS):
-            call = re.compile(rf"^ [^\n]*\bcall [^@\n]*@llvm\.{re.escape(called)}\b[^\n]*$", re.MULTILINE)
-            yield f"work-items have no stack that can be looked at (llvm.{called})", "leave it out", _instruction(call)
-    if "i128" in ir and _WIDE.search(ir):
+        where = _instruction(lambda line: " = alloca " in line and element_count(line) != "")
+        yield "stack memory whose size is only known at run time", hint, where
+    for called in module.declares:
+        if called.removeprefix("llvm.").startswith(_OF_STACKS) and called.startswith("llvm."):
+            where = _instruction(lambda line, called=called: callee_of(line) == called)  # type: ignore[misc]
+            yield f"work-items have no stack that can be looked at ({called})", "leave it out", where
+    if any(_WIDE in line for line in _lines(module)) and any(
+        _is_wide(inst) for body in module.bodies.values() for _, inst in body.having(*_CONVERTED, within=_WIDE)
+    ):
         hint = "write long or ulong, of 64 bits: OpenCL C reserves long long for 128"
-        yield "integers of 128 bits are neither divided nor converted", hint, _instruction(_WIDE)
-    yield from _large(ir)
+        yield "integers of 128 bits are neither divided nor converted", hint, _wide_instruction
+    yield from _large(module)
+
+
+def _lines(module: Module) -> Iterator[str]:
+    return (line for body in module.bodies.values() for line in body.lines)
+
+
+def _is_wide(inst: Inst) -> bool:
+    return _WIDE in (inst.ty.text, inst.args[0].ty.text)
 
 
 class Variable(NamedTuple):
-    """A variable of the program or a function: its name and the start of its definition in the IR, its bytes without
-    what is left between its parts."""
+    """A variable of the program or a function: its name, the function's ("": the program's), the number of its address
+    space on spir64, and its bytes without what is left between its parts."""
 
     name: str
-    head: str
+    function: str
+    space: int
     least_bytes: int
 
 
-def variables(ir: str) -> Iterator[Variable]:
-    """Every variable."""
-    structs = dict(_STRUCT.findall(ir))
-
-    @cache
-    def size(text: str) -> int:
-        text = text.strip()
-        if text.startswith("%"):
-            return size(structs.get(text, "{}"))
-        if repeated := re.match(r"[<\[](\d+) x (.*)[>\]]$", text):
-            return int(repeated[1]) * size(repeated[2])
-        if text.startswith(("{", "<{")):
-            return sum(size(field) for field in split(text.strip("<>")[1:-1]))
-        number = re.match(r"i(\d+)$", text)
-        return int(number[1]) // 8 if number else _BYTES.get(text, 1)
-
-    places = [(f"@{found[1]}", found.end()) for found in _GLOBAL.finditer(ir)]
-    places += [
-        (ir[ir.rfind("%", 0, found.start()) : found.start()], found.start() + len(" = alloca "))
-        for found in _ALLOCA.finditer(ir)
-    ]
-    for name, start in places:
-        text = _type_at(ir, start)
-        yield Variable(name, ir[ir.rfind("\n", 0, start) : start + len(text)], size(text))
+def variables(module: Module) -> Iterator[Variable]:
+    """Every variable whose type is known."""
+    for name in module.globals:
+        known = module.variable(name)
+        if known is not None:
+            yield Variable(name, "", known.space, known.ty.least_bytes)
+    for body in module.bodies.values():
+        for line in body.lines:
+            if " = alloca " in line:
+                yield Variable(result_of(line), body.name, PRIVATE_SPACE, module.allocated(line).least_bytes)
 
 
-def _large(ir: str) -> Iterator[tuple[str, str, _Where]]:
+def _large(module: Module) -> Iterator[tuple[str, str, _Where]]:
     """Variables that are too large for any memory."""
-    for variable in variables(ir):
+    for variable in variables(module):
         if variable.least_bytes >= MOST_BYTES:
             hint = f"a variable has less than {MOST_BYTES >> 30} GiB; pass a buffer"
             yield f"array is too large ({variable.least_bytes} bytes)", hint, declaration(variable)
 
 
-_BYTES = {"half": 2, "bfloat": 2, "float": 4, "double": 8, "ptr": 4}
+def _instruction(wanted: Callable[[str], bool]) -> _Where:
+    """Where the first instruction of a kind stands, by its line."""
 
-
-def _type_at(ir: str, start: int) -> str:
-    """The type that stands at a position."""
-    if ir[start] not in "<[{":
-        end = re.compile(r"[\s,]").search(ir, start)
-        return ir[start : end.start() if end else len(ir)]
-    depth, position = 0, start
-    for mark in re.compile(r"[<\[{(]|[>\]})]").finditer(ir, start):
-        depth += 1 if mark[0] in "<[{(" else -1
-        position = mark.end()
-        if depth == 0:
-            break
-    return ir[start:position]
-
-
-def _instruction(pattern: re.Pattern[str]) -> _Where:
     def where(places: Places) -> tuple[Span, str]:
-        for found in pattern.finditer(places.ir):
-            if "!dbg" in found[0]:
-                return places.of_instruction(found[0])
-            name = found[0].split()[0]
-            if declared := re.compile(rf"#dbg_declare\(\w+[^,]* {re.escape(name)}, .*, (!\d+)\)").search(
-                places.ir, found.end()
-            ):
-                return places.of_node(declared[1])
+        for body in places.module.bodies.values():
+            for line in body.lines:
+                if line.startswith(" ") and wanted(line):
+                    if "!dbg" in line:
+                        return places.of_instruction(line)
+                    if node := _declared(body, result_of(line)):
+                        return places.of_node(node)
         return Span(places.filename), ""
 
     return where
+
+
+def _wide_instruction(places: Places) -> tuple[Span, str]:
+    for body in places.module.bodies.values():
+        for number, inst in body.having(*_CONVERTED, within=_WIDE):
+            if _is_wide(inst) and inst.site:
+                return places.of_instruction(body.lines[number])
+    return Span(places.filename), ""
+
+
+def _declared(body: Body, name: str) -> str:
+    """The node that says where a function's variable is declared; "" if none does."""
+    found = (node for variable, node in map(variable_declared, body.lines) if variable == name)
+    return next(found, "")
 
 
 def _word(name: str) -> _Where:
@@ -204,20 +215,25 @@ def _use_of(symbol: str) -> _Where:
     """Where a function uses what has a symbol; else where the source names it first."""
 
     def where(places: Places) -> tuple[Span, str]:
-        used = re.search(rf"^ [^\n]*@{re.escape(symbol)}(?![\w.$])[^\n]*!dbg[^\n]*$", places.ir, re.MULTILINE)
-        return places.of_instruction(used[0]) if used else _word(name_of(symbol))(places)
+        for line in _lines(places.module):
+            if "!dbg" in line and symbol in symbols_in(line):
+                return places.of_instruction(line)
+        return _word(name_of(symbol))(places)
 
     return where
 
 
 def declaration(variable: Variable) -> _Where:
     """Where a variable is declared."""
-    name = variable.name
 
     def where(places: Places) -> tuple[Span, str]:
-        own = rf"#dbg_declare\(\w+[^,\n]* {re.escape(name)}, .*, (!\d+)\)"
-        start = max(places.ir.find(variable.head), 0) + 1
-        found = re.compile(own if name[0] == "%" else r".*!dbg (!\d+)").search(places.ir, start)
-        return places.of_node(found[1]) if found else _word(name_of(name[1:]).rpartition(".")[2])(places)
+        if variable.function:
+            body = places.module.bodies.get(variable.function)
+            node = _declared(body, variable.name) if body is not None else ""
+        else:
+            node = attachment(places.module.globals.get(variable.name, ""), "dbg")
+        if node:
+            return places.of_node(node)
+        return _word(name_of(variable.name[1:]).rpartition(".")[2])(places)
 
     return where

@@ -155,6 +155,7 @@ def kernels(
 
 def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool) -> CompiledKernels:
     from headwater.base.freshness import digests
+    from headwater.llvm.ir import Module
     from headwater.native.worker import WORKER
     from headwater.opencl import clang, extensions
     from headwater.opencl.assembly import has_assembly, located_at_calls, refuse_assembly
@@ -207,7 +208,7 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
             space = kernel.refused.space
             span = largest(space, source, filename, options)[0] if space else Span(filename)
             if not span.line:
-                span = Places(front.ir, source, filename).of_text(rf"\b{re.escape(name)}\s*\(")[0]
+                span = Places(Module(front.ir), source, filename).of_text(rf"\b{re.escape(name)}\s*\(")[0]
             found[name] = replace(kernel, refused=kernel.refused._replace(line=span.line, column=span.column))
         elif kernel.refused is not None:  # the compiler's column
             line = kernel.refused.line
