@@ -274,8 +274,8 @@ def _refuse_unset(module: Module, source: str, filename: str) -> None:
         )
     for place in _WITHOUT_VALUE.finditer(source):
         name = place[1]
-        own = re.compile(rf"@(?:_ZL?\d+)?{name}")
-        if not any(own.fullmatch(symbol) and _is_unset(module, symbol) for symbol in module.globals):
+        own = re.compile(rf"(?:_ZL?\d+)?{name}")
+        if not any(own.fullmatch(symbol[1:]) and _is_unset(module, symbol) for symbol in module.globals):
             continue
         line = source.count("\n", 0, place.start(1)) + 1
         column = place.start(1) - (source.rfind("\n", 0, place.start(1)) + 1) + 1

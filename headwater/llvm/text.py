@@ -72,12 +72,18 @@ def type_end(text: str, start: int) -> int:
 
 _LOCAL = re.compile(r'%(?:"[^"]*"|[\w.$-]+)')
 _SYMBOL_OR_STRING = re.compile(r'c"[^"]*"|@(?:"[^"]*"|[\w.$-]+)')
+_LABEL = re.compile(r"\blabel %([\w.]+)")
 _SYMBOL = re.compile(r'@(?:"[^"]*"|[\w.$-]+)')
 
 
 def names_in(line: str) -> list[str]:
     """The local names (``%x``) that a line has, of values and blocks, each as often as it stands there."""
     return _LOCAL.findall(line)
+
+
+def targets_in(text: str) -> list[str]:
+    """The labels (without the %) of the blocks that branches in a piece of IR go to."""
+    return _LABEL.findall(text)
 
 
 def symbols_in(text: str) -> list[str]:
@@ -139,6 +145,22 @@ _CAST = re.compile(r"addrspacecast \(ptr addrspace ?\((\d+)\)")
 def spaces_cast_from(text: str) -> set[int]:
     """The address spaces that the pointers in a constant expression were cast from."""
     return {int(space) for space in _CAST.findall(text)}
+
+
+_TYPE = re.compile(r"void|<\d+ x \w+>|ptr(?: addrspace\(\d+\))?|target\(.*?\)|half|float|double|i\d+")
+_VECTOR = re.compile(r"<\d+ x (\w+)>")
+
+
+def result_type(declaration: str) -> str:
+    """The type that a function returns by its ``declare`` line, without attributes; "" if there is no line."""
+    found = _TYPE.findall(declaration.partition("@")[0].replace("declare", ""))
+    return found[-1] if found else ""
+
+
+def element_type(ty: str) -> str:
+    """The type of a vector's components, by its text; of another type that itself."""
+    found = _VECTOR.fullmatch(ty)
+    return found[1] if found else ty
 
 
 _RESULT_OF_CALL = r"call (?:spir_func )?([^@\n]+) @{}\("
@@ -243,12 +265,14 @@ def without_words(line: str, words: Collection[str]) -> str:
 
 def without_comdat(line: str) -> str:
     """The end of a definition's line without what says that definitions of several files may be merged."""
-    return _COMDAT.sub("", line) if " comdat" in line else line
+    strings, quote, rest = line.rpartition('"')
+    return strings + quote + _COMDAT.sub("", rest) if " comdat" in rest else line
 
 
 def without_metadata(line: str, kind: str) -> str:
     """A line without its metadata of a kind."""
-    return re.sub(rf",? !{kind} !\d+", "", line) if f"!{kind} " in line else line
+    strings, quote, rest = line.rpartition('"')
+    return strings + quote + re.sub(rf",? !{kind} !\d+", "", rest) if f"!{kind} " in rest else line
 
 
 def without_field(node: str, field: str) -> str:

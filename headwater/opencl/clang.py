@@ -15,7 +15,7 @@ from headwater.base import reading, temporary
 from headwater.errors import InternalError, ResourceError, SourceError, Span, UsageError, span_of_bytes
 from headwater.llvm.ir import Module
 from headwater.llvm.metadata import elements, numbers, strings
-from headwater.llvm.text import unescaped
+from headwater.llvm.text import type_end, unescaped
 from headwater.native import limits, toolchain
 from headwater.opencl import extensions, includes, tables, unsupported
 from headwater.opencl.kernels import (
@@ -551,19 +551,16 @@ class _RawKernel:
         return KernelInfo(self.name, tuple(arg.resolve(sizes) for arg in self.args), self.reqd_group_size, self.hints)
 
 
-_HINTED = re.compile(r"(?:<(\d+) x )?(\w+)>? (?:undef|poison|zeroinitializer|0), i32 ([01])")
 _C_TYPES = {"i8": "char", "i16": "short", "i32": "int", "i64": "long"}
 
 
-def _vec_type_hint(node: str) -> str:
+def _vec_type_hint(module: Module, node: str) -> str:
     """The attribute from clang's metadata, a value of the type and whether it is signed."""
-    found = _HINTED.fullmatch(node)
-    if found is None:
-        return ""
-    width, element, signed = found.groups()
-    name = _C_TYPES.get(element, element)
-    unsigned = "u" if element in _C_TYPES and signed == "0" else ""
-    return f"vec_type_hint({unsigned}{name}{width or ''})"
+    value, signed = elements(module.metadata[node])
+    ty = module.type(value[: type_end(value, 0)])
+    name = _C_TYPES.get(ty.scalar.text, ty.scalar.text)
+    unsigned = "u" if ty.scalar.text in _C_TYPES and signed == "i32 0" else ""
+    return f"vec_type_hint({unsigned}{name}{ty.count or ''})"
 
 
 def _raw_kernels(module: Module) -> list[_RawKernel]:
@@ -589,9 +586,8 @@ def _raw_kernels(module: Module) -> list[_RawKernel]:
         if "work_group_size_hint" in attached:
             sizes = numbers(module.metadata[attached["work_group_size_hint"]])
             hints.append(f"work_group_size_hint({','.join(map(str, sizes))})")
-        hinted = ", ".join(elements(module.metadata.get(attached.get("vec_type_hint", ""), "")))
-        if hint := _vec_type_hint(hinted):
-            hints.append(hint)
+        if "vec_type_hint" in attached:
+            hints.append(_vec_type_hint(module, attached["vec_type_hint"]))
         required = (group[0], group[1], group[2]) if len(group) == 3 else None
         kernels.append(_RawKernel(name_of(body.name), args, required, tuple(hints)))
     return kernels

@@ -6,21 +6,20 @@ not for r600. A call whose format, or one of whose strings, is no literal stays 
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator
 
 from headwater.llvm.builder import Block, Builder
 from headwater.llvm.ir import Body, Inst, Module
 from headwater.llvm.text import string_bytes
+from headwater.llvm.types import DOUBLE, I32, I64, Type
 from headwater.opencl.printf import Specifier, parse
 
-_VECTOR = re.compile(r"<(\d+) x (\w+)>")
 _NARROW = {"i8": ("zext", "i32"), "i16": ("zext", "i32"), "half": ("fpext", "float")}
 """What is stored as words of its own, and how it becomes that."""
 _BYTES = {"i32": 4, "float": 4, "i64": 8, "double": 8}
 _RECORD = "declare ptr addrspace(1) @__hw_printf_record(i32, i32)"
-Argument = tuple[str, str]
+Argument = tuple[Type, str]
 """Type and value."""
 
 
@@ -50,7 +49,7 @@ class _Records:
         if not calls:
             return
         widened = {
-            inst.name: (inst.args[0].ty.text, inst.args[0].text)
+            inst.name: (inst.args[0].ty, inst.args[0].text)
             for _, inst in body.having("fpext", within=" to double")
             if inst.args[0].is_local and inst.args[0].ty.kind == "float"
         }
@@ -59,7 +58,7 @@ class _Records:
 
     def call(self, inst: Inst, widened: dict[str, Argument]) -> str | None:
         """A call of the function that writes this call's record; None if the call is to stay."""
-        form, *arguments = ((value.ty.text, value.text) for value in inst.args)
+        form, *arguments = ((value.ty, value.text) for value in inst.args)
         known = self.string(form[1])
         if known is None or not inst.name:
             return None
@@ -72,7 +71,7 @@ class _Records:
                 if string is None:
                     return None
                 words = list(_words(string))
-                stored += [("i32", str(word)) for word in words]
+                stored += [(I32, str(word)) for word in words]
                 sizes.append(4 * len(words))
             else:
                 # What C widens to a double is told as it was: the chip need not have doubles.
@@ -99,26 +98,23 @@ class _Records:
 def _constant(argument: Argument) -> Argument:
     """A double that is known as the integer with its bits."""
     kind, value = argument
-    if kind != "double" or value.startswith("%"):
+    if kind != DOUBLE or value.startswith("%"):
         return argument
     bits = int(value, 16) if value.startswith("0x") else struct.unpack("<q", struct.pack("<d", float(value)))[0]
-    return "i64", str(bits)
+    return I64, str(bits)
 
 
-def _stored(kind: str) -> tuple[str, str, str]:
+def _stored(kind: Type) -> tuple[str, str, str]:
     """An argument's type as it is stored, the component's and how it becomes that: "" if it is that already."""
-    vector = _VECTOR.fullmatch(kind)
-    element = vector[2] if vector else kind
-    if element.startswith("ptr"):
+    if kind.scalar.kind == "ptr":
         return "i32", "i32", "ptrtoint"
-    how, wide = _NARROW.get(element, ("", element))
-    return (f"<{vector[1]} x {wide}>" if vector else wide), wide, how
+    how, wide = _NARROW.get(kind.scalar.text, ("", kind.scalar.text))
+    return (f"<{kind.count} x {wide}>" if kind.kind == "vec" else wide), wide, how
 
 
-def _size(kind: str) -> int:
+def _size(kind: Type) -> int:
     """Bytes in a record; three components have the room of four (OpenCL C 1.2 specification 6.1.5)."""
-    vector = _VECTOR.fullmatch(kind)
-    count = int(vector[1]) if vector else 1
+    count = kind.count if kind.kind == "vec" else 1
     return (4 if count == 3 else count) * _BYTES[_stored(kind)[1]]
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from headwater.llvm.text import element_type, result_type
 from headwater.opencl import synthesis_atomic, synthesis_convert, synthesis_image
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle, mangle
 from headwater.opencl.names import COMMON, INTEGER, MATHS_1, MATHS_2, MATHS_3, MATHS_FAST_1, MATHS_FAST_2, MATHS_OTHER
 from headwater.opencl.platforms import Platform
-from headwater.opencl.synthesis_base import Body, result_type
+from headwater.opencl.synthesis_base import Body
 
 ELEMENTWISE = frozenset(
     {
@@ -114,7 +115,7 @@ def _elementwise(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     if name not in ELEMENTWISE or width == 1:
         return False
     scalar = mangle(name, tuple(map(_scalar, parameters)))
-    element = _element_of(body.result)
+    element = element_type(body.result)
     value = "poison"
     for index in range(width):
         operands = ", ".join(_components(body, parameters, index))
@@ -124,18 +125,13 @@ def _elementwise(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     return True
 
 
-def _element_of(llvm_vector: str) -> str:
-    match = re.fullmatch(r"<\d+ x (\w+)>", llvm_vector)
-    return match[1] if match else llvm_vector
-
-
 def _relational(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     """Vector comparisons give -1 where the scalar ones give 1 (OpenCL C 1.2 specification 6.12.6)."""
     first = parameters[0] if parameters else None
     if name not in RELATIONAL or not isinstance(first, Vector):
         return False
     scalar = mangle(name, tuple(map(_scalar, parameters)))
-    element = _element_of(body.result)
+    element = element_type(body.result)
     value = "poison"
     for index in range(first.width):
         operands = ", ".join(_components(body, parameters, index))

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from headwater.llvm.builder import Block, Builder
 from headwater.opencl.mangle import Named, Type
 from headwater.opencl.platforms import Platform
-
-_TYPE = re.compile(r"void|<\d+ x \w+>|ptr(?: addrspace\(\d+\))?|target\(.*?\)|half|float|double|i\d+")
-
-
-def result_type(declaration: str) -> str:
-    """The LLVM type that a ``declare`` line returns, without attributes; "" if there is no line."""
-    head = declaration.partition("@")[0]
-    found = _TYPE.findall(head.replace("declare", ""))
-    return found[-1] if found else ""
 
 
 class Body(Builder[Block]):

@@ -6,14 +6,12 @@ memory, so each can be a function of its own: it returns the number of the block
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from headwater.emulate.wave.builder import Block
 from headwater.emulate.wave.layout import AT_BARRIER, AT_GWS, ENDED, STOPPED, WAVE
+from headwater.llvm.text import names_in, targets_in
 
-_NAME = re.compile(r"%[\w.]+")
-_TARGET = re.compile(r"label %([\w.]+)")
 _EXITS = {
     "wave.ended": (-1, ENDED),
     "wave.waits": (-2, AT_BARRIER),
@@ -50,12 +48,12 @@ def functions(
 def _needed(known: Mapping[str, str], text: str) -> list[str]:
     """The definitions that a text needs, and that these need."""
     wanted: set[str] = set()
-    pending = [name for name in set(_NAME.findall(text)) if name in known]
+    pending = [name for name in set(names_in(text)) if name in known]
     while pending:
         name = pending.pop()
         if name not in wanted:
             wanted.add(name)
-            pending += [other for other in _NAME.findall(known[name].split(" = ", 1)[1]) if other in known]
+            pending += [other for other in names_in(known[name].split(" = ", 1)[1]) if other in known]
     return [f"  {line}" for name, line in known.items() if name in wanted]
 
 
@@ -63,7 +61,7 @@ def _block(known: Mapping[str, str], label: str, chunk: Sequence[Block], starts:
     text = "\n".join(line for block in chunk for line in (f"{block.label}:", *block.lines))
     own = {block.label for block in chunk}
     stubs = []
-    for target in dict.fromkeys(_TARGET.findall(text)):
+    for target in dict.fromkeys(targets_in(text)):
         if target not in own:
             number = _EXITS[target][0] if target in _EXITS else starts[target]
             stubs.append(f"{target}:\n  ret i32 {number}")

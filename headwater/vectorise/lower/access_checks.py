@@ -8,9 +8,8 @@ the variables.
 
 from __future__ import annotations
 
-import re
-
 from headwater.llvm.ir import Inst, Value
+from headwater.llvm.text import symbols_in
 from headwater.llvm.types import I64
 from headwater.native.launch_block import OF_ARGUMENT, OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE, TRAP
 from headwater.vectorise.lower.forms import components_of
@@ -19,8 +18,6 @@ from headwater.vectorise.lower.values import part
 
 _NOWHERE = 1 << 16
 """An address that is no null pointer, and beyond the bounds that it is tested against."""
-
-_GLOBAL = re.compile(r'@(?:"[^"]*"|[\w.$-]+)')
 
 
 def check_memory(ctx: Lowering, inst: Inst) -> None:
@@ -83,8 +80,8 @@ def _root(ctx: Lowering, pointer: Value) -> str:
     """The parameter or variable that a pointer was computed from, or empty."""
     if pointer.is_local:
         return ctx.plan.roots.get(pointer.text, "")
-    names = set(_GLOBAL.findall(pointer.text))
-    return names.pop() if len(names) == 1 else ""
+    names = set(symbols_in(pointer.text))
+    return f"@{names.pop()}" if len(names) == 1 else ""
 
 
 def _extent(ctx: Lowering, root: str) -> tuple[str, str]:
