@@ -44,7 +44,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "LLVM for IL": ("opencl.codegen_vliw:compile",),
     "IL of LLVM IR": ("il.from_llvm.translate:translate",),
     "VLIW structure": ("isa.vliw.compiler.structure:build",),
-    "VLIW lower": ("isa.vliw.compiler.lower:Lowering.run",),
+    "VLIW lower": ("isa.vliw.compiler.lower:Statements.run",),
     "VLIW optimise": (
         "isa.vliw.compiler.optimise:clean",
         "isa.vliw.compiler.optimise:rewrite",

@@ -97,7 +97,7 @@ def _where(launch: ShaderLaunch, address: int, nbytes: int, detail: int, extents
 
 def _fetched(resource: int) -> str:
     """A fetch resource as the program calls what the run-time binds to it."""
-    from headwater.isa.vliw.compiler.memory import CONSTANTS, GLOBAL_BYTES, GLOBAL_ELEMENTS, RETURNS, UAVS
+    from headwater.isa.vliw.compiler.resources import CONSTANTS, GLOBAL_BYTES, GLOBAL_ELEMENTS, RETURNS, UAVS
 
     if resource in (GLOBAL_BYTES, GLOBAL_ELEMENTS):
         return "the global buffer"

@@ -8,17 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from headwater.il.model import Instruction
 from headwater.il.table import Operation
 from headwater.isa.vliw.compiler import double
-from headwater.isa.vliw.compiler.build import ONE, ZERO, Builder, Operand, magnitude, negated, number, real, use
+from headwater.isa.vliw.compiler.build import (
+    ONE,
+    ZERO,
+    Builder,
+    Operand,
+    magnitude,
+    multiply_add,
+    negated,
+    number,
+    real,
+    sign,
+    use,
+)  # fmt: skip
 from headwater.isa.vliw.compiler.divide import divide_unsigned, remainder_unsigned
 from headwater.isa.vliw.compiler.ir import Ref, Use
-
-if TYPE_CHECKING:
-    from headwater.isa.vliw.compiler.lower import Lowering
+from headwater.isa.vliw.compiler.operands import Lowering
 
 FLT_MAX = 0x7F7FFFFF
 _SIGN = number(0x80000000)
@@ -92,17 +101,6 @@ def compare(b: Builder, relop: str, x: Operand, y: Operand) -> Ref:
 def select(b: Builder, mask: Operand, yes: Operand, no: Operand) -> Ref:
     """``yes`` where the mask's bits are not 0."""
     return b.alu("CNDE_INT", mask, no, yes)
-
-
-def sign(b: Builder, x: Operand) -> Ref:
-    """1.0, -1.0 or 0."""
-    below = b.alu("CNDGT", negated(x), real(-1.0), ZERO)
-    return b.alu("CNDGT", x, ONE, below)
-
-
-def multiply_add(b: Builder, x: Operand, y: Operand, z: Operand) -> Ref:
-    """The low 32 bits of ``x y + z``."""
-    return b.alu("ADD_INT", b.alu("MULLO_INT", x, y), z)
 
 
 # -- float -------------------------------------------------------------------------------------------------------------

@@ -167,3 +167,14 @@ class Builder:
             return value
         assert type(known) is Value
         return known
+
+
+def sign(b: Builder, x: Operand) -> Ref:
+    """1.0, -1.0 or 0."""
+    below = b.alu("CNDGT", negated(x), real(-1.0), ZERO)
+    return b.alu("CNDGT", x, ONE, below)
+
+
+def multiply_add(b: Builder, x: Operand, y: Operand, z: Operand) -> Ref:
+    """The low 32 bits of ``x y + z``."""
+    return b.alu("ADD_INT", b.alu("MULLO_INT", x, y), z)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from headwater.isa.vliw.compiler.ir import (
     FETCH,
     MEMORY,
+    PAIRED,
+    QUADS,
     WIDE,
     Const,
     Exit,
@@ -26,11 +28,6 @@ from headwater.isa.vliw.compiler.ir import (
 )
 from headwater.isa.vliw.compiler.liveness import Gaps, Liveness, add, overlap
 
-PAIRED = frozenset(
-    "ADD_64 MIN_64 MAX_64 FRACT_64 LDEXP_64 FLT32_TO_FLT64 FLT64_TO_FLT32 SETE_64 SETNE_64 SETGT_64 SETGE_64".split()
-)
-QUADS = frozenset(("MUL_64", "FMA_64", "MULADD_64"))
-"""Operations on doubles in two slots (x y or z w) and in four."""
 _ADDRESSED = frozenset(("FETCH", "READ_SCRATCH"))
 """Fetches whose first operand is an address, which has to be in a register."""
 _ONE_BITS = 0x3F800000

@@ -7,16 +7,13 @@ The arrays of a share lie one after another, by their numbers, and addresses cou
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from headwater.il.model import Instruction, Operand
 from headwater.il.table import operations
 from headwater.isa.vliw.compiler.build import ZERO, number
 from headwater.isa.vliw.compiler.ir import FETCH, Op, Ref, Use, Value
 from headwater.isa.vliw.compiler.memory import coordinates, masked, struct_address
-
-if TYPE_CHECKING:
-    from headwater.isa.vliw.compiler.lower import Lowering
+from headwater.isa.vliw.compiler.operands import Lowering
 
 _NAMES = {
     "add": "ADD", "sub": "SUB", "rsub": "RSUB", "min": "MIN_INT", "max": "MAX_INT", "umin": "MIN_UINT",

@@ -9,15 +9,13 @@ extending the available precision', 1971); reciprocals, and those of roots, are 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from headwater.il.model import Instruction, Operand
 from headwater.il.table import Operation
 from headwater.isa.vliw.compiler.build import ZERO, Builder, Operand as Source, number
 from headwater.isa.vliw.compiler.ir import Op, Ref, Use, Value
-
-if TYPE_CHECKING:
-    from headwater.isa.vliw.compiler.lower import Lowering
+from headwater.isa.vliw.compiler.operands import Lowering
 
 
 class Pair(NamedTuple):

@@ -15,7 +15,8 @@ from headwater.isa.vliw.compiler.allocate import allocate
 from headwater.isa.vliw.compiler.data_share import SMALL_ACCESSES
 from headwater.isa.vliw.compiler.emit import emit
 from headwater.isa.vliw.compiler.liveness import Liveness
-from headwater.isa.vliw.compiler.lower import Lowering
+from headwater.isa.vliw.compiler.lower import Statements
+from headwater.isa.vliw.compiler.operands import Lowering
 from headwater.isa.vliw.compiler.schedule import FULL_SHARE, schedule
 from headwater.isa.vliw.compiler.structure import refuse_long
 from headwater.isa.vliw.compiler.target import Target, target_of
@@ -108,7 +109,7 @@ class _Attempt:
     ) -> None:
         self.program, self.facts, self.target = program, facts, target
         lowering = Lowering(program, facts, target, filename)
-        region = lowering.run()
+        region = Statements(lowering).run()
         optimise.clean(region)
         verify.ssa(region)
         for _ in range(_REWRITES):

@@ -9,9 +9,23 @@ from headwater.errors import LimitError
 from headwater.isa.vliw import table
 from headwater.isa.vliw.compiler.allocate import Registers
 from headwater.isa.vliw.compiler.fold import THREE_SOURCES
-from headwater.isa.vliw.compiler.group import Group, Slot, Source, Window
-from headwater.isa.vliw.compiler.ir import Clause, Const, Exit, If, Kcache, Loop, Op, Region, Use, Value
-from headwater.isa.vliw.compiler.memory import CONSTANTS
+from headwater.isa.vliw.compiler.ir import (
+    Clause,
+    Const,
+    Exit,
+    Group,
+    If,
+    Kcache,
+    Loop,
+    Op,
+    Region,
+    Slot,
+    Source,
+    Use,
+    Value,
+    Window,
+)  # fmt: skip
+from headwater.isa.vliw.compiler.resources import CONSTANTS
 from headwater.isa.vliw.compiler.target import Target
 from headwater.isa.vliw.encodings import form
 from headwater.isa.vliw.model import (

@@ -7,12 +7,24 @@ three read cycles of one register a component, ports for constants, four literal
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from headwater.isa.vliw import table
 from headwater.isa.vliw.compiler import fold
-from headwater.isa.vliw.compiler.coalesce import PAIRED, QUADS
-from headwater.isa.vliw.compiler.ir import Const, Kcache, Op, Ref, Special, Use, Value
+from headwater.isa.vliw.compiler.ir import (
+    PAIRED,
+    QUADS,
+    Const,
+    Group,
+    Kcache,
+    Op,
+    Ref,
+    Slot,
+    Source,
+    Special,
+    Use,
+    Value,
+    Window,
+)  # fmt: skip
 from headwater.isa.vliw.compiler.target import Target
 from headwater.isa.vliw.model import HALF, LDS_OQ_A_POP, LDS_OQ_B_POP, MINUS_ONE_INT, ONE, ONE_INT, PS, PV, ZERO, T
 
@@ -27,58 +39,6 @@ _SLOTS = {"pair": 2, "replicated": 4, "quad": 4, "dot": 4, "vec4": 4}
 """Slots that an operation takes at most, by its class, where it is not one."""
 _READS_OF_COMPONENT = 3
 """Registers of which a group reads one component: one in each cycle."""
-
-
-class Source(NamedTuple):
-    """A source of an operation: a value's register, a constant's component, or what has a select of its own.
-
-    ``kind``: "value", "kcache", "literal", "select" (``item`` is then (sel, chan)).
-    """
-
-    kind: str
-    item: object
-    neg: bool
-    abs: bool
-
-
-class Slot(NamedTuple):
-    """What a slot does: the operation, its sources, what it writes, and in which order its registers are read."""
-
-    op: Op
-    slot: int
-    sources: tuple[Source, ...]
-    result: Value | None
-    chan: int
-    swizzle: int = 0
-
-
-class Window(NamedTuple):
-    """A locked part of a constant buffer: ``lines`` (1 or 2) of 16 elements from line ``first``."""
-
-    buffer: int
-    first: int
-    lines: int
-
-
-class Group:
-    """A group that is being filled."""
-
-    __slots__ = ("exclusive", "literals", "slots")
-
-    def __init__(self) -> None:
-        self.slots: list[Slot | None] = [None] * 5
-        self.literals: list[int] = []
-        self.exclusive = False  # it has a PRED_SET, KILL, MOVA or LDS operation
-
-    @property
-    def filled(self) -> list[Slot]:
-        """What it has, in the order of slots."""
-        return [slot for slot in self.slots if slot is not None]
-
-    @property
-    def words(self) -> int:
-        """64-bit words of the clause."""
-        return sum(slot is not None for slot in self.slots) + (len(self.literals) + 1) // 2
 
 
 class Packer:

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
-
-if TYPE_CHECKING:
-    from headwater.isa.vliw.compiler.group import Group, Window
+from typing import NamedTuple, TypeAlias
 
 
 class Value:
@@ -99,6 +96,12 @@ WIDE = "wide"  # several slots of a group: `Op.parts`
 FETCH = "fetch"  # an instruction of a fetch clause
 MEMORY = "memory"  # a control-flow instruction that exports or writes
 PREDICATE = "predicate"  # the condition of an if or break: the last operation of its block
+
+PAIRED = frozenset(
+    "ADD_64 MIN_64 MAX_64 FRACT_64 LDEXP_64 FLT32_TO_FLT64 FLT64_TO_FLT32 SETE_64 SETNE_64 SETGT_64 SETGE_64".split()
+)
+QUADS = frozenset(("MUL_64", "FMA_64", "MULADD_64"))
+"""Operations on doubles in two slots (x y or z w) and in four."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -193,6 +196,58 @@ class Exit:
     test: Op | None = None
     direct: bool = False  # the clause of the test leaves the loop itself (ALU_BREAK, ALU_CONTINUE)
     line: int = 0
+
+
+class Source(NamedTuple):
+    """A source of an operation: a value's register, a constant's component, or what has a select of its own.
+
+    ``kind``: "value", "kcache", "literal", "select" (``item`` is then (sel, chan)).
+    """
+
+    kind: str
+    item: object
+    neg: bool
+    abs: bool
+
+
+class Slot(NamedTuple):
+    """What a slot does: the operation, its sources, what it writes, and in which order its registers are read."""
+
+    op: Op
+    slot: int
+    sources: tuple[Source, ...]
+    result: Value | None
+    chan: int
+    swizzle: int = 0
+
+
+class Window(NamedTuple):
+    """A locked part of a constant buffer: ``lines`` (1 or 2) of 16 elements from line ``first``."""
+
+    buffer: int
+    first: int
+    lines: int
+
+
+class Group:
+    """A group that is being filled."""
+
+    __slots__ = ("exclusive", "literals", "slots")
+
+    def __init__(self) -> None:
+        self.slots: list[Slot | None] = [None] * 5
+        self.literals: list[int] = []
+        self.exclusive = False  # it has a PRED_SET, KILL, MOVA or LDS operation
+
+    @property
+    def filled(self) -> list[Slot]:
+        """What it has, in the order of slots."""
+        return [slot for slot in self.slots if slot is not None]
+
+    @property
+    def words(self) -> int:
+        """64-bit words of the clause."""
+        return sum(slot is not None for slot in self.slots) + (len(self.literals) + 1) // 2
 
 
 @dataclass(eq=False, slots=True)

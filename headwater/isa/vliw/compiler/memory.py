@@ -1,31 +1,22 @@
 """An instruction of IL that touches memory passes in; fetches, LDS operations, writes and exports pass out.
 
-docs/vliw.md says which resource, constant buffer and RAT stands for which of IL's. Memory that the program writes is
-ordered by `Op.order`: "global" (views and the global buffer), "lds", "array", or "all" for what waits for everything.
+docs/vliw.md says which resource, constant buffer and RAT stands for which of IL's. `operands` has the registers that
+are memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from headwater.il.checker import Uav
-from headwater.il.model import Index, Instruction, Operand, Register
+from headwater.il.model import Instruction, Operand
 from headwater.il.table import operations
 from headwater.isa.vliw.compiler import fold
 from headwater.isa.vliw.compiler.build import ONE, ZERO, number
-from headwater.isa.vliw.compiler.ir import FETCH, MEMORY, Const, Kcache, Op, Ref, Use, Value
+from headwater.isa.vliw.compiler.ir import FETCH, MEMORY, Const, Op, Ref, Use, Value
+from headwater.isa.vliw.compiler.operands import Lowering, access_target, memory_export, store_raw, vertex_fetch
+from headwater.isa.vliw.compiler.resources import GLOBAL_BYTES, RETURNS, UAVS
 
-if TYPE_CHECKING:
-    from headwater.isa.vliw.compiler.lower import Lowering
-    from headwater.isa.vliw.compiler.target import Target
-
-GLOBAL_BYTES, GLOBAL_ELEMENTS, UAVS, CONSTANTS, RETURNS = 126, 127, 128, 144, 160
-"""Fetch resources: the global buffer as bytes and as vec4, the first of the views, constant buffers, return buffers."""
-GLOBAL_RAT = 11
-ARRAY_GPRS = 40
-"""vec4 of indexed temporaries that may be registers; beyond it they are scratch."""
-_WRITE_INDEXED, _READ = 1, 2  # TYPE of writes to memory; reads so are R600's
 _FORMATS = {1: 13, 2: 29, 3: 47, 4: 34}
 """DATA_FORMAT of 32-bit components by their number (AMD, Evergreen-Family ISA, VTX_WORD1)."""
 _FORMAT_8, _FORMAT_16 = 1, 5
@@ -45,49 +36,6 @@ def lower(lowering: Lowering, made: Instruction) -> bool:
 
 
 # -- fetches -----------------------------------------------------------------------------------------------------------
-
-
-def _vertex_fetch(
-    lowering: Lowering,
-    resource: int,
-    index: Ref,
-    order: str = "",
-    data_format: int = 0,
-    *,
-    bytewise: bool = False,
-) -> list[Ref]:
-    """Four dwords (or one element of a smaller format) of a buffer at an index.
-
-    ``bytewise``: the index counts bytes, whatever elements the resource has.
-    """
-    b = lowering.builder
-    key: tuple[object, ...] = ("vertex", resource, index, data_format, bytewise)
-    if order:  # what was read before a write, or in another region, may have changed
-        key = (*key, id(b.region), lowering.versions)
-    results: list[Value | None] = [Value() for _ in range(1 if data_format else 4)]
-    fields = {"buffer_id": resource, "offset": 0, "data_format": data_format}
-    if bytewise:
-        fields["const_buf_no_stride"] = 1
-    op = Op("FETCH", [Use(b.register(index))], results, FETCH, fields=fields, order=order)
-    made = b.fetch(key, op)
-    return [value for value in made.results if value is not None]
-
-
-def constant(lowering: Lowering, register: Register, lane: int) -> Ref:
-    """A component of a constant buffer."""
-    index, buffer = register.index, register.number or 0
-    assert index is not None
-    place = _index(lowering, index)
-    if type(place) is Const and place.bits < lowering.target.constant_buffer_elements:
-        return Kcache(buffer, place.bits, lane)
-    return _vertex_fetch(lowering, CONSTANTS + buffer, place)[lane]
-
-
-def _index(lowering: Lowering, index: Index) -> Ref:
-    if index.register is None:
-        return number(index.offset)
-    base = lowering.component(index.register, "xyzw".index(index.lane or "x"))
-    return lowering.builder.alu("ADD_INT", base, number(index.offset))
 
 
 def coordinates(lowering: Lowering, refs: list[Ref]) -> list[Use]:
@@ -212,51 +160,6 @@ def _resinfo(lowering: Lowering, made: Instruction) -> None:
 # -- the global buffer and unordered access views ----------------------------------------------------------------------
 
 
-def global_read(lowering: Lowering, register: Register, lane: int) -> Ref:
-    """A component of the global buffer."""
-    assert register.index is not None
-    return _vertex_fetch(lowering, GLOBAL_ELEMENTS, _index(lowering, register.index), "global")[lane]
-
-
-def global_write(lowering: Lowering, register: Register, written: dict[int, Ref]) -> None:
-    """Write components of an element of the global buffer."""
-    assert register.index is not None
-    at = _index(lowering, register.index)
-    if lowering.target.traits.has_random_access_targets:
-        _store(lowering, GLOBAL_RAT, lowering.builder.alu("LSHL_INT", at, number(2)), written)
-    else:
-        _memory_export(lowering, at, written, 3)
-
-
-def _write(lowering: Lowering, name: str, data: dict[int, Ref], index: list[Ref], fields: dict[str, int]) -> Op:
-    """A write of components that stand in their own lanes; the index's are in x and y."""
-    b = lowering.builder
-    uses = [Use(b.register(data[k])) if k in data else Use(ZERO) for k in range(4)]
-    uses += [Use(b.register(ref)) for ref in index]
-    fields = {"comp_mask": sum(1 << k for k in data), **fields}
-    lowering.versions += 1
-    return b.add(Op(name, uses, [], MEMORY, fields=fields, order="global", effect=True))
-
-
-def _memory_export(lowering: Lowering, index: Ref, data: dict[int, Ref], elem_size: int) -> None:
-    _write(lowering, "MEM_EXPORT", data, [index], {"type": _WRITE_INDEXED, "elem_size": elem_size})
-
-
-def _store(lowering: Lowering, rat: int, dword: Ref, data: dict[int, Ref]) -> None:
-    _rat(lowering, "STORE_RAW", rat, data, [dword], cacheless=True)
-
-
-def _rat(
-    lowering: Lowering, name: str, rat: int, data: dict[int, Ref], index: list[Ref], *, cacheless: bool = False
-) -> Op:
-    fields = {"rat_id": rat, "type": _WRITE_INDEXED, "returns": int(name.endswith("_RTN"))}
-    if name == "STORE_TYPED":
-        fields["elem_size"] = 3
-    op = _write(lowering, f"RAT {name}", data, index, fields)
-    op.fields = {**(op.fields or {}), "cacheless": int(cacheless)}
-    return op
-
-
 def _view(lowering: Lowering, made: Instruction, *kinds: str) -> Uav:
     found = lowering.facts.uavs[made.number("id")]
     if found.kind not in kinds:
@@ -266,15 +169,15 @@ def _view(lowering: Lowering, made: Instruction, *kinds: str) -> Uav:
 
 def _raw_read(lowering: Lowering, view: Uav, address: Ref, data_format: int = 0) -> list[Ref]:
     resource = UAVS + view.number if lowering.target.traits.has_random_access_targets else GLOBAL_BYTES
-    return _vertex_fetch(lowering, resource, address, "global", data_format)
+    return vertex_fetch(lowering, resource, address, "global", data_format)
 
 
 def _raw_write(lowering: Lowering, view: Uav, address: Ref, data: dict[int, Ref]) -> None:
     dword = lowering.builder.alu("LSHR_INT", address, number(2))
     if lowering.target.traits.has_random_access_targets:
-        _store(lowering, view.number, dword, data)
+        store_raw(lowering, view.number, dword, data)
     else:
-        _memory_export(lowering, dword, data, 0)
+        memory_export(lowering, dword, data, 0)
 
 
 def masked(made: Instruction, operand: Operand, read: Callable[[int], Ref]) -> dict[int, Ref]:
@@ -308,7 +211,7 @@ def _srv_load(lowering: Lowering, made: Instruction) -> None:
         address = struct_address(lowering, made.operands[1], view.stride_bytes)
     else:
         address = lowering.read(made.operands[1], "U", 0).ref
-    found = _vertex_fetch(lowering, view.number, address, bytewise=True)
+    found = vertex_fetch(lowering, view.number, address, bytewise=True)
     lowering.assign(made, lambda k: found[k])
 
 
@@ -345,7 +248,7 @@ def _uav_store(lowering: Lowering, made: Instruction) -> None:
     view = _view(lowering, made, "typed")
     index: list[Ref] = [lowering.read(made.operands[0], "u", k).ref for k in range(2)]
     data: dict[int, Ref] = {k: lowering.read(made.operands[1], "b", k).ref for k in range(4)}
-    _rat(lowering, "STORE_TYPED", view.number, data, index)
+    access_target(lowering, "STORE_TYPED", view.number, data, index)
 
 
 def _arena_bits(lowering: Lowering, made: Instruction) -> int:
@@ -376,7 +279,7 @@ def _uav_arena_store(lowering: Lowering, made: Instruction) -> None:
     moved = b.alu("LSHL_INT", b.alu("AND_INT", value, number((1 << bits) - 1)), shift)
     dword = b.alu("LSHR_INT", address, number(2))
     if lowering.target.traits.has_random_access_targets:
-        _rat(lowering, "MSKOR", view.number, {0: moved, 3: mask}, [dword])  # as LLVM has them, on Cayman, too
+        access_target(lowering, "MSKOR", view.number, {0: moved, 3: mask}, [dword])  # as LLVM has them, on Cayman, too
         return
     # No atomic operations before Evergreen: a dword is read, changed and written.
     old = _raw_read(lowering, view, b.alu("AND_INT", address, number(-4)), _FORMATS[1])[0]
@@ -410,114 +313,12 @@ def _uav_atomic(lowering: Lowering, made: Instruction) -> None:
     name = _RAT_NAMES[made.mnemonic.removeprefix("uav_").removeprefix("read_")]
     dword = b.alu("LSHR_INT", address, number(2))
     if not returns:
-        _rat(lowering, name, view.number, data, [dword])
+        access_target(lowering, name, view.number, data, [dword])
         return
     slot = lowering.thread("global_flat", 0)
-    _rat(lowering, f"{name}_RTN", view.number, {**data, 1: slot}, [dword])
-    old = _vertex_fetch(lowering, RETURNS + view.number, slot, "global", _FORMATS[1])[0]
+    access_target(lowering, f"{name}_RTN", view.number, {**data, 1: slot}, [dword])
+    old = vertex_fetch(lowering, RETURNS + view.number, slot, "global", _FORMATS[1])[0]
     lowering.assign(made, lambda _: old)
-
-
-# -- indexed temporaries -----------------------------------------------------------------------------------------------
-
-
-def _element(lowering: Lowering, register: Register) -> Ref:
-    """An element's number within its array: beyond the end it is the last one."""
-    assert register.index is not None
-    size = lowering.facts.arrays[register.number or 0]
-    return lowering.builder.alu("MIN_UINT", _index(lowering, register.index), number(size - 1))
-
-
-def array_read(lowering: Lowering, register: Register, lane: int) -> Ref:
-    """A component of an element of an indexed temporary."""
-    which = register.number or 0
-    element = _element(lowering, register)
-    if which not in lowering.arrays:
-        assert type(element) is Const
-        assert lowering.environment is not None
-        return lowering.environment.get(("x", (which, element.bits), lane))
-    b = lowering.builder
-    key = ("array", which, element, id(b.region), lowering.versions)
-    base = lowering.arrays_before(which)
-    if lowering.arrays_in_scratch():
-        results: list[Value | None] = [Value() for _ in range(4)]
-        op = scratch_read(lowering.target, Use(b.register(element)), base, results, "array")
-        values = b.fetch(key, op).results
-        found = values[lane]
-        assert found is not None
-        return found
-    value = Value()
-    op = Op("ARRAY_READ", [Use(element)], [value], fields={"base": base, "chan": lane}, order="array")
-    return b.fetch((*key, lane), op).result
-
-
-def scratch_read(target: Target, index: Use | None, base: int, results: list[Value | None], order: str) -> Op:
-    """A read of an element of scratch memory: a fetch, but on R600 an instruction of control flow."""
-    if not target.traits.reads_scratch_by_writes:
-        fields = {"array_base": base, "indexed": int(index is not None)}
-        return Op("READ_SCRATCH", [index] if index is not None else [], results, FETCH, fields=fields, order=order)
-    fields = {"array_base": base, "type": _READ + (index is not None), "elem_size": 3, "comp_mask": 15}
-    uses = [Use(ZERO)] * 4 + ([index] if index is not None else [])
-    return Op("MEM_SCRATCH", uses, results, MEMORY, fields=fields, order=order)
-
-
-def scratch_write(data: list[Use], index: Use | None, base: int, mask: int, order: str) -> Op:
-    """A write of components of an element of scratch memory."""
-    fields = {"array_base": base, "comp_mask": mask, "type": int(index is not None), "elem_size": 3}
-    uses = [*data, index] if index is not None else data
-    return Op("MEM_SCRATCH", uses, [], MEMORY, fields=fields, order=order, effect=True)
-
-
-def array_write(lowering: Lowering, register: Register, written: dict[int, Ref]) -> None:
-    """Write components of an element of an indexed temporary."""
-    which = register.number or 0
-    element = _element(lowering, register)
-    if which not in lowering.arrays:
-        assert type(element) is Const
-        assert lowering.environment is not None
-        for lane, ref in written.items():
-            lowering.environment["x", (which, element.bits), lane] = ref
-        return
-    b = lowering.builder
-    base = lowering.arrays_before(which)
-    lowering.versions += 1
-    if lowering.arrays_in_scratch():
-        data = [Use(b.register(written[k])) if k in written else Use(ZERO) for k in range(4)]
-        b.add(scratch_write(data, Use(b.register(element)), base, sum(1 << k for k in written), "array"))
-        return
-    for lane, ref in written.items():
-        fields = {"base": base, "chan": lane}
-        b.add(Op("ARRAY_WRITE", [Use(ref), Use(element)], [], fields=fields, order="array", effect=True))
-
-
-# -- registers that a SIMD engine's wavefronts share -------------------------------------------------------------------
-
-
-def _shared_place(lowering: Lowering, register: Register) -> tuple[int, Ref]:
-    """A shared register's number as a constant and what is added to it: beyond the last one is the last one."""
-    last = lowering.facts.shared - 1
-    if register.index is None:
-        return register.number or 0, ZERO
-    at = lowering.builder.alu("MIN_UINT", _index(lowering, register.index), number(last))
-    return (at.bits, ZERO) if type(at) is Const else (0, at)
-
-
-def shared_read(lowering: Lowering, register: Register, lane: int) -> Ref:
-    """A component of a shared register."""
-    base, index = _shared_place(lowering, register)
-    value = Value()
-    b = lowering.builder
-    op = Op("SHARED_READ", [Use(index)], [value], fields={"base": base, "chan": lane, "shared": 1}, order="shared")
-    return b.fetch(("shared", base, index, id(b.region), lowering.versions, lane), op).result
-
-
-def shared_write(lowering: Lowering, register: Register, written: dict[int, Ref]) -> None:
-    """Write components of a shared register."""
-    base, index = _shared_place(lowering, register)
-    lowering.versions += 1
-    for lane, ref in written.items():
-        fields = {"base": base, "chan": lane, "shared": 1}
-        lowering.builder.add(Op("SHARED_WRITE", [Use(ref), Use(index)], [], fields=fields, order="shared", effect=True))
 
 
 # -- the end of the program --------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from headwater.isa.vliw.compiler.build import number
 from headwater.isa.vliw.compiler.ir import Clause, Exit, If, Loop, Op, Region, Use, Value, regions
-from headwater.isa.vliw.compiler.memory import CONSTANTS, GLOBAL_BYTES, UAVS
+from headwater.isa.vliw.compiler.resources import CONSTANTS, GLOBAL_BYTES, UAVS
 
 READ, READ_TWO = "LDS_READ_RET", "LDS_READ2_RET"
 _DWORD = 13  # DATA_FORMAT of one component of 32 bits

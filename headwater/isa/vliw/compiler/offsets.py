@@ -13,8 +13,8 @@ from __future__ import annotations
 from headwater.il.checker import Facts
 from headwater.isa.vliw.compiler import fold
 from headwater.isa.vliw.compiler.ir import Const, If, Kcache, Loop, Op, Ref, Region, Use, Value
-from headwater.isa.vliw.compiler.memory import CONSTANTS, GLOBAL_BYTES, GLOBAL_ELEMENTS, RETURNS, UAVS
 from headwater.isa.vliw.compiler.ranges import Ranges
+from headwater.isa.vliw.compiler.resources import CONSTANTS, GLOBAL_BYTES, GLOBAL_ELEMENTS, RETURNS, UAVS
 
 _MAX_OFFSET = 0xFFFF
 """OFFSET of a vertex fetch, in bytes (AMD, Evergreen-Family ISA, VTX_WORD2)."""

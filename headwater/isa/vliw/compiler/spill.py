@@ -9,7 +9,7 @@ from __future__ import annotations
 from headwater.isa.vliw.compiler.build import ZERO
 from headwater.isa.vliw.compiler.ir import Exit, If, Op, Region, Use, Value, operations, regions
 from headwater.isa.vliw.compiler.liveness import Liveness, size
-from headwater.isa.vliw.compiler.memory import scratch_read, scratch_write
+from headwater.isa.vliw.compiler.scratch import scratch_read, scratch_write
 from headwater.isa.vliw.compiler.target import Target
 
 

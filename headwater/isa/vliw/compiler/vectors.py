@@ -6,15 +6,12 @@ The meanings are those of ``headwater/il/operations.txt``; what gives one number
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from headwater.il.model import Instruction
 from headwater.isa.vliw.compiler.arithmetic import plain, rsq, select, turns
 from headwater.isa.vliw.compiler.build import ONE, ZERO, negated, real
 from headwater.isa.vliw.compiler.ir import Ref, Use
-
-if TYPE_CHECKING:
-    from headwater.isa.vliw.compiler.lower import Lowering
+from headwater.isa.vliw.compiler.operands import Lowering
 
 
 def lower(lowering: Lowering, made: Instruction) -> bool:

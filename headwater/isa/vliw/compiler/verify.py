@@ -6,8 +6,21 @@ from bisect import bisect_left
 
 from headwater.isa.vliw.compiler.allocate import Registers
 from headwater.isa.vliw.compiler.coalesce import vectors
-from headwater.isa.vliw.compiler.group import Slot
-from headwater.isa.vliw.compiler.ir import Clause, Exit, If, Kcache, Loop, Op, Phi, Region, Use, Value, ends, regions
+from headwater.isa.vliw.compiler.ir import (
+    Clause,
+    Exit,
+    If,
+    Kcache,
+    Loop,
+    Op,
+    Phi,
+    Region,
+    Slot,
+    Use,
+    Value,
+    ends,
+    regions,
+)  # fmt: skip
 from headwater.isa.vliw.compiler.target import Target
 from headwater.isa.vliw.model import T
 
