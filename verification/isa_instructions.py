@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from headwater.chips.gcn_isas import ISA_OF_TARGET
+from headwater.chips.gcn_isas import ISA_OF_TARGET, TRAITS
 from headwater.emulate.gcn.reference import step
 from headwater.emulate.gcn.reference_registers import Wave
 from headwater.emulate.wave.layout import LANES
@@ -34,7 +34,10 @@ from headwater.isa.gcn.table import rows
 from headwater.opencl.gcn_build import assemble
 from verification.isa_semantics import edge_values
 
-CHIPS = {"gfx803": "r9-nano", "gfx900": "vega64", "gfx906": "mi50", "gfx908": "mi100", "gfx90a": "mi250x"}
+CHIPS = {
+    "gfx803": "r9-nano", "gfx900": "vega64", "gfx906": "mi50", "gfx908": "mi100", "gfx90a": "mi250x",
+    "gfx942": "mi300x",
+}  # fmt: skip
 FIRST, COUNT = 16, 16
 """The registers that instructions use: v16 to v31 and s16 to s31."""
 
@@ -441,7 +444,7 @@ def translated(trials: list[Trial], target: str, mode: str) -> Any:
     import headwater
 
     text = kernel_text(trials, target, mode)
-    if target == "gfx90a":
+    if TRAITS[ISA_OF_TARGET[target]].has_unified_registers:
         text = text.replace(".amdhsa_next_free_vgpr 64", ".amdhsa_next_free_vgpr 64\n.amdhsa_accum_offset 64")
     code = assemble(text, "trials.s", target).code
     regions = np.zeros((len(trials), REGION_BYTES // 4), np.uint32)

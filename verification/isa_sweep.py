@@ -2,9 +2,9 @@
 
     python -m verification.isa_sweep [--isa gfx906] [--random 20000] [--show 10] [--assemble]
 
-gfx8 and later: bytes → llvm-mc's disassembly (Debian's llvm-14) against ours. gfx6 and gfx7, which that disassembler
-does not know: bytes → our text → clang's assembler (the ziglang package) → the same bytes. ``--golden`` writes the
-texts that tests/isa/gcn/golden.txt keeps.
+gfx8 to gfx90a: bytes → llvm-mc's disassembly (Debian's llvm-14) against ours. gfx6, gfx7 and gfx942, which that
+disassembler does not know: bytes → our text → clang's assembler (the ziglang package) → the same bytes. ``--golden``
+writes the texts that tests/isa/gcn/golden.txt keeps.
 """
 
 from __future__ import annotations
@@ -36,8 +36,11 @@ if TYPE_CHECKING:
 # LLVM's processor for each of our ISAs.
 PROCESSORS = {
     "gfx6": "gfx600", "gfx7": "gfx701", "gfx8": "gfx803", "gfx900": "gfx900", "gfx906": "gfx906", "gfx908": "gfx908",
-    "gfx90a": "gfx90a",
+    "gfx90a": "gfx90a", "gfx942": "gfx942",
 }  # fmt: skip
+
+ONLY_ASSEMBLED = ("gfx6", "gfx7", "gfx942")
+"""What that disassembler does not know."""
 
 # Values tried in a field, beside the base value.
 SCALARS = (0, 5, 101, 102, 103, 104, 105, 106, 107, 108, 112, 123, 124, 126, 127)
@@ -67,7 +70,14 @@ def pack(isa: str, form: str, values: dict[str, int], prefix: int, tail: bytes =
 
 def _prefix(isa: str, form: str) -> int:
     """The leading bits of a form: those that all first words of the form share."""
-    own = {"VOP3B": "VOP3", "VOP3_INTERP": "VOP3", "MFMA": "VOP3P", "GLOBAL": "FLAT", "SCRATCH": "FLAT"}.get(form, form)
+    own = {
+        "VOP3B": "VOP3",
+        "VOP3_INTERP": "VOP3",
+        "MFMA": "VOP3P",
+        "SMFMAC": "VOP3P",
+        "GLOBAL": "FLAT",
+        "SCRATCH": "FLAT",
+    }.get(form, form)
     return forms_by_prefix(isa).index(own) << 23
 
 
@@ -85,7 +95,7 @@ def forms_of(row: Row, isa: str) -> Iterator[tuple[str, int]]:
     elif row.encoding == "VOP3":
         yield ("VOP3_INTERP" if "interp" in row.flags else "VOP3B" if "vop3b" in row.flags else "VOP3"), opcode
     elif row.encoding == "VOP3P":
-        yield ("MFMA" if {"mfma", "accvgpr"} & row.flags else "VOP3P"), opcode
+        yield ("SMFMAC" if "smfmac" in row.flags else "MFMA" if {"mfma", "accvgpr"} & row.flags else "VOP3P"), opcode
     else:
         yield row.encoding, opcode
         if "e64" in row.flags:
@@ -129,11 +139,13 @@ def _base_values(row: Row, form: str, opcode: int, isa: str) -> dict[str, int]:
             values[field] = 256 + start
         else:
             values[field] = start
-        start += 32 if "mfma" in row.flags else 8
+        start += 32 if {"mfma", "smfmac"} & row.flags else 8
     if form in ("SMEM", "SMRD") and "offset" in values:
         values["imm"] = 1
     if form in ("GLOBAL", "SCRATCH"):
         values |= {"saddr": 0x7F, "seg": 2 if form == "GLOBAL" else 1}
+        if "sve" in layouts(isa)[form]:
+            values["sve"] = 1
         if "atomic" in row.flags:
             del values["vdst"]  # not returning
     if form == "FLAT" and "atomic" in row.flags:
@@ -273,7 +285,7 @@ _SENTINEL = "[0x5a,0x5a,0x80,0xbf]"
 
 def _is_disassembled(isa: str) -> bool:
     """Whether llvm-mc's disassembler knows it."""
-    return TRAITS[isa].generation >= 8
+    return isa not in ONLY_ASSEMBLED
 
 
 def llvm_texts(isa: str, cases: list[Case]) -> list[str | None]:
@@ -415,7 +427,7 @@ def write_golden(path: Path) -> None:
     number = re.search(r"LLVM version (\S+)", mc)
     clang = subprocess.run([*_CLANG, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
     lines = [
-        f"# ISA bytes text: gfx6 and gfx7 as assembled by {clang}, the rest as disassembled by",
+        f"# ISA bytes text: gfx6, gfx7 and gfx942 as assembled by {clang}, the rest as disassembled by",
         f"# llvm-mc {number and number[1]}. Written by python -m verification.isa_sweep --golden",
     ]
     known: dict[bytes, str] = {}

@@ -50,6 +50,10 @@ class Traits:
     ``counts_buffer_bytes``: NUM_RECORDS of a buffer with a stride counts bytes where elements are not swizzled.
     ``counts_by_index``: NUM_RECORDS counts elements only for instructions with an index, and the offset of the
     instruction is part of what wraps around (ROCm/rocm-systems, PR 10928).
+
+    ``has_cache_scopes``: what other sets call glc, slc and scc are sc0, nt and sc1 ("Memory Model gfx942").
+    ``has_architected_scratch``: the hardware knows where a wavefront's private memory is, and the kernel is not told
+    ("Initial Kernel Execution State").
     """
 
     name: str
@@ -88,6 +92,8 @@ class Traits:
     pads_image_halves: bool = False
     counts_buffer_bytes: bool = False
     counts_by_index: bool = True
+    has_cache_scopes: bool = False
+    has_architected_scratch: bool = False
 
 
 _TOP = ((124, 125), (126, 128))
@@ -166,6 +172,22 @@ TRAITS: Mapping[str, Traits] = {
             has_unified_registers=True,
             packs_work_item_ids=True,
             preloads_arguments=True,
+        ),
+        Traits(
+            "gfx942",
+            ("gfx942",),
+            9,
+            _OF_GFX9,
+            has_lds_direct=False,
+            dpp=frozenset(("dpp", "dpp90a")),
+            has_row_newbcast=True,
+            vgpr_granule=8,
+            has_unified_registers=True,
+            packs_work_item_ids=True,
+            preloads_arguments=True,
+            last_hardware_register=20,
+            has_cache_scopes=True,
+            has_architected_scratch=True,
         ),
     )
 }

@@ -53,20 +53,20 @@ KERNELS = {
         {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32", "factor": "fp32", "BLOCK": "constexpr"},
         {"BLOCK": 256},
         4,
-        ("gfx906", "gfx908", "gfx90a"),
+        ("gfx906", "gfx908", "gfx90a", "gfx942"),
     ),
     "beyond": ({"x": "*fp32", "out": "*fp32", "n": "i64", "BLOCK": "constexpr"}, {"BLOCK": 64}, 1, ("gfx90a",)),
     "row_softmax": (
         {"x": "*fp32", "out": "*fp32", "columns": "i32", "BLOCK": "constexpr"},
         {"BLOCK": 512},
         4,
-        ("gfx906", "gfx90a"),
+        ("gfx906", "gfx90a", "gfx942"),
     ),
     "product": (
         {"a": "*fp16", "b": "*fp16", "out": "*fp32", "n": "i32", "BLOCK": "constexpr", "DEPTH": "constexpr"},
         {"BLOCK": 32, "DEPTH": 16},
         4,
-        ("gfx908", "gfx90a"),
+        ("gfx908", "gfx90a", "gfx942"),
     ),
     "first_of_each": ({"addresses": "*i64", "out": "*fp32"}, {}, 1, ("gfx90a",)),
 }

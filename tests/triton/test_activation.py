@@ -22,7 +22,7 @@ def numbers(*shape, seed=1):
     return np.random.default_rng(seed).standard_normal(shape, np.float32)
 
 
-@pytest.mark.parametrize("chip", ["mi50", "mi100", "mi250x"])
+@pytest.mark.parametrize("chip", ["mi50", "mi100", "mi250x", "mi300x"])
 def test_kernels_take_numpy_arrays(chip):
     x, y, out = numbers(1000), numbers(1000, seed=2), np.zeros(1000, np.float32)
     with headwater.triton.activate(chip):

@@ -16,7 +16,7 @@ from headwater.triton import arguments, memory
 from headwater.triton.stopwatch import do_bench, milliseconds
 
 OBJECTS = Path(__file__).with_name("objects")
-CHIPS = {"gfx906": "mi50", "gfx908": "mi100", "gfx90a": "mi250x"}
+CHIPS = {"gfx906": "mi50", "gfx908": "mi100", "gfx90a": "mi250x", "gfx942": "mi300x"}
 STORED = sorted(path.stem for path in OBJECTS.glob("*.hsaco"))
 
 

@@ -401,6 +401,15 @@ def _scratch_place(t: Translator, instruction: Instruction) -> tuple[str, Callab
         value = scalar_operand(t, base)
         assert isinstance(value, Value)
         # A negative offset of a scalar base faults (LLVM, AMDGPU.td, FeatureNegativeScratchOffsetBug).
+        if address is not None:
+            assert isinstance(address.value, Register)
+            lanes, moved = number(address.value), b.splat(_moved_private(t, value, offset), PART_LANES)
+            return (
+                start,
+                lambda part: (
+                    b.intrinsic("uadd.sat", "u32", Value(t.regs.vector(lanes, part), "u32", PART_LANES), moved).text
+                ),
+            )
         whole = b.splat(_moved_private(t, value, offset) if offset >= 0 else _NOWHERE, PART_LANES).text
         return start, lambda part: whole
     if address is None:

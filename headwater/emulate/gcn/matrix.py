@@ -13,7 +13,7 @@ from headwater.emulate.wave.layout import LANES
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Registers, number
 from headwater.isa.gcn.model import Constant, Instruction, Register, Source, constant_bits
 
-_KINDS = {"f32": 0, "f16": 1, "bf16": 2, "i8": 3, "f64": 4}
+_KINDS = {"f32": 0, "f16": 1, "bf16": 2, "i8": 3, "f64": 4, "fp8": 5, "bf8": 6, "xf32": 7}
 _FACTOR_REGISTERS, RESULT_REGISTERS = 2, 32
 ARRAY_REGISTERS = 2 * _FACTOR_REGISTERS + RESULT_REGISTERS
 """Registers that a call takes: A, B, then C."""
@@ -38,8 +38,8 @@ def translate(t: Context, instruction: Instruction) -> None:
     t.flush()
     t.uses_matrices = True
     b = t.b
-    result, m, k, factors, blocks = shape_of(instruction.row.name)
-    per_lane = m * k * blocks // LANES
+    shape = shape_of(instruction.row.name)
+    result, m, k, blocks = shape.result, shape.m, shape.k, shape.blocks
     dest = instruction.dests[0].register
     for name, at in (("S0", 0), ("S1", _FACTOR_REGISTERS), ("S2", 2 * _FACTOR_REGISTERS)):
         source = instruction.source(name)
@@ -48,8 +48,9 @@ def translate(t: Context, instruction: Instruction) -> None:
     b.declare("declare hidden void @hw_matrix(i32, i32, i32, i32, i32, i32, i32, ptr, ptr, ptr)")
     places = [_place(t, at, 0) for at in (0, _FACTOR_REGISTERS, 2 * _FACTOR_REGISTERS)]
     fields = instruction.fields
-    broadcast, chosen = (fields.get("cbsz", 0), fields.get("abid", 0)) if factors != "f64" else (0, 0)
-    numbers = (m, k, blocks, _KINDS[factors], per_lane, broadcast, chosen)
+    broadcast, chosen = (fields.get("cbsz", 0), fields.get("abid", 0)) if result != "f64" else (0, 0)
+    kinds = _KINDS[shape.a] | _KINDS[shape.b] << 8
+    numbers = (m, k, blocks, kinds, shape.per_lane, broadcast, chosen)
     arguments = [f"i32 {n}" for n in numbers] + [f"ptr {place}" for place in places]
     b.line(f"call void @hw_matrix({', '.join(arguments)})")
     for n in range(dest.dwords):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,25 +18,48 @@ from headwater.emulate.wave.evaluate_numpy import Array
 from headwater.emulate.wave.layout import LANES
 from headwater.isa.gcn.model import Constant, Instruction, Literal, Register, Source, constant_bits
 
-_NAME = re.compile(r"v_mfma_([a-z]+\d+)_(\d+)x(\d+)x(\d+)(f32|f16|bf16|i8|f64)(_1k)?$")
+_NAME = re.compile(
+    r"v_mfma_(?P<result>[a-z]+\d+)_(?P<m>\d+)x\d+x(?P<k>\d+)_?(?:(?P<blocks>\d+)b_)?"
+    r"(?P<a>f32|f16|bf16|i8|f64|xf32|fp8|bf8)(?:_(?P<b>fp8|bf8))?(?P<one_k>_1k)?$"
+)
 _ACC = 256
+_WIDTHS = {"f32": 32, "f64": 64, "f16": 16, "i8": 8, "bf16": 16, "xf32": 32, "fp8": 8, "bf8": 8}
+"""Bits of a factor."""
 
 
-def shape_of(name: str) -> tuple[str, int, int, str, int]:
-    """Of an instruction the result's type, rows and columns, depth, the factors' type, and the number of blocks."""
+class Shape(NamedTuple):
+    """A matrix instruction: the result's type, its rows and columns (``m``), the depth ``k``, both factors' types, how
+    many ``blocks`` are multiplied, and how many factors a lane has of each."""
+
+    result: str
+    m: int
+    k: int
+    a: str
+    b: str
+    blocks: int
+    per_lane: int
+
+
+@cache
+def shape_of(name: str) -> Shape:
+    """What the name of an instruction says: those up to gfx90a leave the number of blocks out."""
     found = _NAME.match(name)
     assert found is not None, name
-    result, m, _, k, factors, one_k = found.groups()
-    per_lane = {"f32": 1, "f64": 1, "f16": 4, "i8": 4, "bf16": 4 if one_k else 2}[factors]
-    blocks = LANES * per_lane // (int(m) * int(k))
-    return result, int(m), int(k), factors, blocks
+    result, a, b = found["result"], found["a"], found["b"] or found["a"]
+    m, k = int(found["m"]), int(found["k"])
+    if name.endswith(f"x{k}{a}{found['one_k'] or ''}"):
+        per_lane = {"f32": 1, "f64": 1, "f16": 4, "i8": 4, "bf16": 4 if found["one_k"] else 2}[a]
+        return Shape(result, m, k, a, b, LANES * per_lane // (m * k), per_lane)
+    blocks = int(found["blocks"] or 1)
+    return Shape(result, m, k, a, b, blocks, m * k * blocks // LANES)
 
 
 def multiply(vectors: Array, instruction: Instruction, bits: Callable[[Source], Array]) -> None:
     """D = A B + C for each block; products are added one after the other, each step rounded once."""
-    result, m, k, factors, blocks = shape_of(instruction.row.name)
-    a = _factor(vectors, instruction, "S0", m, k, factors, blocks)
-    b = _factor(vectors, instruction, "S1", m, k, factors, blocks)
+    shape = shape_of(instruction.row.name)
+    result, m, k, blocks = shape.result, shape.m, shape.k, shape.blocks
+    a = _factor(vectors, instruction, "S0", shape, shape.a)
+    b = _factor(vectors, instruction, "S1", shape, shape.b)
     del bits
     fields = instruction.fields
     broadcast, chosen = fields.get("cbsz", 0), fields.get("abid", 0)
@@ -70,24 +95,21 @@ def place(m: int, blocks: int, result: str, block: int, i: int, j: int) -> tuple
 
 
 def _factor(
-    vectors: Array, instruction: Instruction, name: str, m: int, k: int, factors: str, blocks: int
+    vectors: Array, instruction: Instruction, name: str, shape: Shape, kind: str
 ) -> dict[tuple[int, int, int], int]:
     """Elements of A (or of B transposed) by block, row and depth, as bits of f32, f64 or as integers."""
     source = instruction.source(name)
     assert source is not None
-    per_lane = (
-        LANES and {"f32": 1, "f64": 1, "f16": 4, "i8": 4, "bf16": 4 if "_1k" in instruction.row.name else 2}[factors]
-    )
-    width = {"f32": 32, "f64": 64, "f16": 16, "i8": 8, "bf16": 16}[factors]
+    width, per_lane = _WIDTHS[kind], shape.per_lane
     elements: dict[tuple[int, int, int], int] = {}
     for lane in range(LANES):
-        group = lane // m
+        group = lane // shape.m
         words = max(1, width * per_lane // 32)
         bits = sum(_element(vectors, source, n, lane, 1) << 32 * n for n in range(words))
         for n in range(per_lane):
             piece = bits >> width * n & (1 << width) - 1
-            block, depth = (group % blocks, group // blocks * per_lane + n)
-            elements[block, lane % m, depth] = _widened(piece, factors)
+            block, depth = (group % shape.blocks, group // shape.blocks * per_lane + n)
+            elements[block, lane % shape.m, depth] = _widened(piece, kind)
     return elements
 
 
@@ -98,7 +120,24 @@ def _widened(bits: int, factors: str) -> int:
         return bits << 16
     if factors == "i8":
         return bits - 256 if bits >> 7 else bits
+    if factors in ("fp8", "bf8"):
+        return _widened_byte(bits, *((3, 8) if factors == "fp8" else (2, 16)))
+    if factors == "xf32" and bits >> 23 & 255 != 255:
+        # Ten bits of fraction, rounded to the nearest even (ROCm/rocBLAS, rocblas_xfloat32.h).
+        return (bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFFE000
     return bits
+
+
+def _widened_byte(bits: int, fraction_bits: int, bias: int) -> int:
+    """A float of eight bits without infinities, whose negative zero is the one NaN, as bits of f32."""
+    if bits == 0x80:
+        return 0x7FC00000
+    exponent, fraction = bits >> fraction_bits & (0x7F >> fraction_bits), bits & (1 << fraction_bits) - 1
+    size = (
+        fraction * 2.0 ** (1 - bias) if exponent == 0 else ((1 << fraction_bits) + fraction) * 2.0 ** (exponent - bias)
+    )
+    value = size / (1 << fraction_bits)
+    return int(np.array([-value if bits >> 7 else value], np.float32).view(np.uint32)[0])
 
 
 def _element(vectors: Array, source: Source, register: int, lane: int, words: int) -> int:

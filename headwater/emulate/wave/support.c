@@ -317,26 +317,65 @@ HIDDEN u32 hw_stop(struct wave *w, u32 kind, u64 pc, u64 detail) {
 
 /* ---- matrices --------------------------------------------------------------------------------------------------- */
 
-enum { F32, F16, BF16, I8, F64 };
+enum { F32, F16, BF16, I8, F64, FP8, BF8, XF32 };
+enum { MOST_FACTORS = 8 }; /* of a lane */
 
 static inline float from_bits(u32 bits) { float value; __builtin_memcpy(&value, &bits, 4); return value; }
 static inline u32 to_bits(float value) { u32 bits; __builtin_memcpy(&bits, &value, 4); return bits; }
 
-static inline float from_half(u32 half) {
-    u32 sign = (half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 1023;
-    if (exponent == 31) return from_bits(sign | 0x7f800000 | fraction << 13);
-    if (exponent) return from_bits(sign | (exponent + 112) << 23 | fraction << 13);
-    return (sign ? -1.0f : 1.0f) * (float)fraction * 0x1p-24f;
+/* Floats of few bits are those of 32 bits with the wrong bias, which a product by a power of two corrects. */
+static inline u32 from_half(u32 half) {
+    u32 rest = (half & 0x7fff) << 13, value = to_bits(from_bits(rest) * 0x1p112f);
+    return (rest >= 0x0f800000 ? rest | 0x7f800000 : value) | (half & 0x8000) << 16;
 }
 
-/* One of a lane's factors, by the registers that hold them. */
-static inline u32 factor(const u32 *registers, u32 lane, u32 n, u32 kind) {
-    u32 bits = kind == I8 ? 8 : kind == F32 ? 32 : 16, at = bits * n;
-    return registers[at / 32 * LANES + lane] >> at % 32 & (bits == 32 ? ~0u : (1u << bits) - 1);
+/* E4M3 and E5M2 with biases of 8 and 16, without infinities and with one NaN. */
+static inline u32 from_fp8(u32 bits) {
+    u32 value = to_bits(from_bits((bits & 127) << 20) * 0x1p119f) | (bits & 128) << 24;
+    return bits == 128 ? 0x7fc00000 : value;
 }
 
-static inline float wide(u32 bits, u32 kind) {
-    return kind == F16 ? from_half(bits) : from_bits(kind == BF16 ? bits << 16 : bits);
+static inline u32 from_bf8(u32 bits) {
+    u32 value = to_bits(from_bits((bits & 127) << 21) * 0x1p111f) | (bits & 128) << 24;
+    return bits == 128 ? 0x7fc00000 : value;
+}
+
+/* Ten bits of fraction, rounded to the nearest even (ROCm/rocBLAS, rocblas_xfloat32.h). */
+static inline u32 to_xf32(u32 bits) {
+    u32 rounded = (bits + 0xfff + (bits >> 13 & 1)) & 0xffffe000;
+    return (bits & 0x7fffffff) > 0x7f800000 ? bits : (bits & 0x7f800000) == 0x7f800000 ? bits : rounded;
+}
+
+/* All lanes' factors, the n-th of each lane in row n, as floats of 32 bits or as integers. `kind` is a constant. */
+static inline __attribute__((always_inline)) void widen_kind(u32 out[MOST_FACTORS][LANES], const u32 *registers,
+                                                             const u32 kind, u32 per_lane) {
+    const u32 width = kind == F32 || kind == XF32 ? 32 : kind == F16 || kind == BF16 ? 16 : 8;
+    for (u32 n = 0; n < per_lane; n++) {
+        const u32 *row = &registers[width * n / 32 * LANES];
+        u32 at = width * n % 32;
+        for (u32 lane = 0; lane < LANES; lane++) {
+            u32 bits = row[lane] >> at;
+            out[n][lane] = kind == F32    ? bits
+                           : kind == XF32 ? to_xf32(bits)
+                           : kind == F16  ? from_half(bits & 0xffff)
+                           : kind == BF16 ? bits << 16
+                           : kind == FP8  ? from_fp8(bits & 255)
+                           : kind == BF8  ? from_bf8(bits & 255)
+                                          : (u32)(i32)(signed char)bits;
+        }
+    }
+}
+
+static void widen(u32 out[MOST_FACTORS][LANES], const u32 *registers, u32 kind, u32 per_lane) {
+    switch (kind) {
+    case F32: widen_kind(out, registers, F32, per_lane); break;
+    case F16: widen_kind(out, registers, F16, per_lane); break;
+    case BF16: widen_kind(out, registers, BF16, per_lane); break;
+    case FP8: widen_kind(out, registers, FP8, per_lane); break;
+    case BF8: widen_kind(out, registers, BF8, per_lane); break;
+    case XF32: widen_kind(out, registers, XF32, per_lane); break;
+    default: widen_kind(out, registers, I8, per_lane);
+    }
 }
 
 /* The register, counted in elements of the result, and the lane of element (i, j) of a block. */
@@ -354,48 +393,71 @@ static inline u32 element(u32 m, u32 kind, u32 block, u32 i, u32 j, u32 *lane) {
     return m * m / LANES * block + i / (4 * groups) * 4 + i % 4;
 }
 
-/* c += a b for each of `blocks` blocks of m x m results and depth k; register n of lane l is [n * 64 + l]. `per_lane`: factors
-   in a lane's registers. A's block is of those that `chosen` names if `broadcast` is not 0 (fields abid and cbsz). */
-HIDDEN void hw_matrix(u32 m, u32 k, u32 blocks, u32 kind, u32 per_lane, u32 broadcast, u32 chosen, const u32 *a,
-                      const u32 *b, u32 *c) {
-    for (u32 block = 0; block < blocks; block++) {
-        u32 of_a = broadcast ? (block & ~((1u << broadcast) - 1)) + chosen : block;
+struct product {
+    u32 k, blocks, kind_a, kind_b, per_lane, broadcast, chosen;
+    const u32 *a, *b;
+    u32 *c;
+};
+
+/* Rows of the result lie in the lanes of one register: m lanes are computed at once. */
+static inline __attribute__((always_inline)) void rows(const struct product *p, const u32 m) {
+    u32 a[MOST_FACTORS][LANES], b[MOST_FACTORS][LANES];
+    widen(a, p->a, p->kind_a, p->per_lane);
+    widen(b, p->b, p->kind_b, p->per_lane);
+    for (u32 block = 0; block < p->blocks; block++) {
+        u32 of_a = p->broadcast ? (block & ~((1u << p->broadcast) - 1)) + p->chosen : block;
+        for (u32 i = 0; i < m; i++) {
+            u32 lane, at = element(m, p->kind_a, block, i, 0, &lane);
+            u32 *row = &p->c[at * LANES + lane], sums[32];
+            for (u32 j = 0; j < m; j++) sums[j] = row[j];
+            for (u32 depth = 0; depth < p->k; depth++) {
+                u32 group = depth / p->per_lane * p->blocks, n = depth % p->per_lane;
+                u32 x = a[n][(group + of_a) * m + i];
+                const u32 *y = &b[n][(group + block) * m];
+                if (p->kind_a == I8)
+                    for (u32 j = 0; j < m; j++) sums[j] += x * y[j];
+                else
+                    for (u32 j = 0; j < m; j++)
+                        sums[j] = to_bits(__builtin_fmaf(from_bits(x), from_bits(y[j]), from_bits(sums[j])));
+            }
+            for (u32 j = 0; j < m; j++) row[j] = sums[j];
+        }
+    }
+}
+
+static void doubles(const struct product *p, u32 m) {
+    for (u32 block = 0; block < p->blocks; block++)
         for (u32 i = 0; i < m; i++)
             for (u32 j = 0; j < m; j++) {
-                u32 lane, at = element(m, kind, block, i, j, &lane);
-                u32 *low = &c[(kind == F64 ? 2 * at : at) * LANES + lane];
-                double precise = 0;
-                float single = from_bits(*low);
-                u32 whole = *low;
-                if (kind == F64) {
-                    u64 bits = *low | (u64)low[LANES] << 32;
-                    __builtin_memcpy(&precise, &bits, 8);
+                u32 lane, at = element(m, F64, block, i, j, &lane), *low = &p->c[2 * at * LANES + lane];
+                u64 bits = *low | (u64)low[LANES] << 32;
+                double sum;
+                __builtin_memcpy(&sum, &bits, 8);
+                for (u32 depth = 0; depth < p->k; depth++) {
+                    u32 lane_a = (depth * p->blocks + block) * m + i, lane_b = (depth * p->blocks + block) * m + j;
+                    u64 x = p->a[lane_a] | (u64)p->a[LANES + lane_a] << 32;
+                    u64 y = p->b[lane_b] | (u64)p->b[LANES + lane_b] << 32;
+                    double f, g;
+                    __builtin_memcpy(&f, &x, 8);
+                    __builtin_memcpy(&g, &y, 8);
+                    sum = __builtin_fma(f, g, sum);
                 }
-                for (u32 depth = 0; depth < k; depth++) {
-                    u32 group = depth / per_lane * blocks, n = depth % per_lane;
-                    u32 lane_a = (group + of_a) * m + i, lane_b = (group + block) * m + j;
-                    if (kind == F64) {
-                        u64 x = a[lane_a] | (u64)a[LANES + lane_a] << 32, y = b[lane_b] | (u64)b[LANES + lane_b] << 32;
-                        double p, q;
-                        __builtin_memcpy(&p, &x, 8);
-                        __builtin_memcpy(&q, &y, 8);
-                        precise = __builtin_fma(p, q, precise);
-                        continue;
-                    }
-                    u32 x = factor(a, lane_a, n, kind), y = factor(b, lane_b, n, kind);
-                    if (kind == I8) whole += (u32)((signed char)x * (signed char)y);
-                    else single = __builtin_fmaf(wide(x, kind), wide(y, kind), single);
-                }
-                if (kind == F64) {
-                    u64 bits;
-                    __builtin_memcpy(&bits, &precise, 8);
-                    *low = (u32)bits;
-                    low[LANES] = bits >> 32;
-                } else {
-                    *low = kind == I8 ? whole : to_bits(single);
-                }
+                __builtin_memcpy(&bits, &sum, 8);
+                *low = (u32)bits;
+                low[LANES] = bits >> 32;
             }
-    }
+}
+
+/* c += a b for each of `blocks` blocks of m x m results and depth k; register n of lane l is [n * 64 + l]. `kinds`: of a, and
+   256 times that of b. `per_lane`: factors in a lane's registers. A's block is of those that `chosen` names if `broadcast` is
+   not 0 (fields abid and cbsz). */
+HIDDEN void hw_matrix(u32 m, u32 k, u32 blocks, u32 kinds, u32 per_lane, u32 broadcast, u32 chosen, const u32 *a,
+                      const u32 *b, u32 *c) {
+    struct product p = {k, blocks, kinds & 255, kinds >> 8, per_lane, broadcast, chosen, a, b, c};
+    if (p.kind_a == F64) doubles(&p, m);
+    else if (m == 32) rows(&p, 32);
+    else if (m == 16) rows(&p, 16);
+    else rows(&p, 4);
 }
 
 /* ---- groups ----------------------------------------------------------------------------------------------------- */

@@ -37,12 +37,12 @@ _SECOND_WORDS: Final = ("SDWA", "SDWA_VOPC", "DPP")
 # Rows of an encoding that are written in a form of their own: the flag that says so, and the form.
 _FORM_OF_FLAG: Final = {
     "VOP3": {"interp": "VOP3_INTERP", "vop3b": "VOP3B"},
-    "VOP3P": {"mfma": "MFMA", "accvgpr": "ACCVGPR"},
+    "VOP3P": {"mfma": "MFMA", "smfmac": "SMFMAC", "accvgpr": "ACCVGPR"},
 }
 _FORM_OF_SEGMENT: Final = ("FLAT", "SCRATCH", "GLOBAL")
 _ENCODING_OF_FORM: Final = {
     **dict.fromkeys(("VOP3_INTERP", "VOP3B"), "VOP3"),
-    **dict.fromkeys(("MFMA", "ACCVGPR"), "VOP3P"),
+    **dict.fromkeys(("MFMA", "SMFMAC", "ACCVGPR"), "VOP3P"),
     "SDWA_VOPC": "SDWA",
 }
 """What an instruction in these forms says that it has."""

@@ -116,7 +116,7 @@ _GFX908: dict[str, Fields] = {
         "blgp": (61, 3),
     },
 }  # fmt: skip
-_GFX908["ACCVGPR"] = _GFX908["MFMA"]
+_GFX908["ACCVGPR"] = _GFX908["SMFMAC"] = _GFX908["MFMA"]
 
 # CDNA2: registers of memory instructions may be accumulation registers (acc).
 _GFX90A: dict[str, Fields] = {
@@ -128,7 +128,12 @@ _GFX90A: dict[str, Fields] = {
     "MIMG": {key: at for key, at in _GFX9["MIMG"].items() if key != "tfe"} | {"scc": (7, 1), "acc": (16, 1)},
 }
 _GFX90A["GLOBAL"] = _GFX90A["SCRATCH"] = _GFX90A["FLAT"]
-_GFX90A["ACCVGPR"] = _GFX90A["MFMA"]
+_GFX90A["ACCVGPR"] = _GFX90A["SMFMAC"] = _GFX90A["MFMA"]
+
+# CDNA3: scratch memory by a vector register, a scalar one, both (sve says whether there is the vector one) or neither.
+_GFX942: dict[str, Fields] = {
+    "SCRATCH": {key: at for key, at in _GFX90A["FLAT"].items() if key != "lds"} | {"sve": (13, 1)},
+}
 
 
 _OWN: dict[str, tuple[dict[str, Fields], ...]] = {
@@ -137,6 +142,7 @@ _OWN: dict[str, tuple[dict[str, Fields], ...]] = {
     **dict.fromkeys(("gfx900", "gfx906"), (_GFX8, _GFX9)),
     "gfx908": (_GFX8, _GFX9, _GFX908),
     "gfx90a": (_GFX8, _GFX9, _GFX908, _GFX90A),
+    "gfx942": (_GFX8, _GFX9, _GFX908, _GFX90A, _GFX942),
 }
 """What an instruction set has beside, or in place of, the common forms: the later ones win."""
 
@@ -163,7 +169,7 @@ _OWN_PREFIXES = {
     "gfx6": _PREFIXES_GFX6,
     "gfx7": _PREFIXES_GFX6 | {"110111": "FLAT"},
     "gfx8": _PREFIXES_GFX8,
-    **dict.fromkeys(("gfx900", "gfx906", "gfx908", "gfx90a"), _PREFIXES_GFX9),
+    **dict.fromkeys(("gfx900", "gfx906", "gfx908", "gfx90a", "gfx942"), _PREFIXES_GFX9),
 }
 
 

@@ -332,8 +332,10 @@ def _global_address(o: Operand) -> Read:
 
 
 def _scratch_address(o: Operand) -> Read:
-    """An address, if it has no scalar base."""
+    """An address, if it has no scalar base, or the field sve says so."""
     field, dwords = o.field, o.dwords
+    if o.has("sve"):
+        return lambda fields, literal: _vector_register("v", fields[field], dwords) if fields["sve"] else None
     return lambda fields, literal: (
         _vector_register("v", fields[field], dwords) if fields["saddr"] == _NO_SADDR else None
     )
@@ -397,7 +399,7 @@ KINDS: Mapping[str, tuple[Callable[[Operand], Read], tuple[str, ...]]] = {
     "image": (_image, ("r128",)),
     "saddr": (_saddr, ()),
     "global_address": (_global_address, ("saddr",)),
-    "scratch_address": (_scratch_address, ("saddr",)),
+    "scratch_address": (_scratch_address, ("saddr", "sve")),
     "buffer_address": (_buffer_address, ("addr64", "offen", "idxen")),
     "smem_offset": (_smem_offset, ("soffset_en", "imm", "offset")),
     "smrd_offset": (_smrd_offset, ("imm",)),

@@ -161,6 +161,66 @@ def square_root(x):
     return sqrt(x)
 
 @raw
+def f32_of_fp8(x: u32):
+    """E4M3 with a bias of 8, no infinities and one NaN."""
+    value = as_u32(as_f32((x & 127) << 20) * 6.646139978924579e35) | ((x & 128) << 24)
+    return as_f32(u32(0x7FC00000) if x == 128 else value)
+
+@raw
+def f32_of_bf8(x: u32):
+    """E5M2 with a bias of 16, no infinities and one NaN."""
+    value = as_u32(as_f32((x & 127) << 21) * 2.596148429267414e33) | ((x & 128) << 24)
+    return as_f32(u32(0x7FC00000) if x == 128 else value)
+
+def small_code(code: u32, bits: u32):
+    """A code of seven bits with the sign of a float's bits; numbers that are too large, and what is none, are NaN."""
+    nothing = (bits & 0x7F800000) == 0x7F800000 or code > 127
+    return 128 if nothing else (0 if code == 0 else code | ((bits >> 24) & 128))
+
+@raw
+def fp8_of_f32(x: f32):
+    size = as_u32(x) & 0x7FFFFFFF
+    tiny = as_u32(as_f32(size) + 8192.0) - 0x46000000
+    code = ((size + 0x7FFFF + ((size >> 20) & 1)) >> 20) - 952
+    return small_code(tiny if size < 0x3C000000 else code, as_u32(x))
+
+@raw
+def bf8_of_f32(x: f32):
+    size = as_u32(x) & 0x7FFFFFFF
+    tiny = as_u32(as_f32(size) + 64.0) - 0x42800000
+    code = ((size + 0xFFFFF + ((size >> 21) & 1)) >> 21) - 444
+    return small_code(tiny if size < 0x38000000 else code, as_u32(x))
+
+@raw
+def fp8_of_f32_random(x: f32, random: u32):
+    size = as_u32(x) & 0x7FFFFFFF
+    tiny = sat_u32(as_f32(size if size < 0x3C000000 else 0) * 1073741824.0) + (random >> 12)
+    code = ((size + (random >> 12)) >> 20) - 952
+    return small_code(tiny >> 20 if size < 0x3C000000 else code, as_u32(x))
+
+@raw
+def bf8_of_f32_random(x: f32, random: u32):
+    size = as_u32(x) & 0x7FFFFFFF
+    tiny = sat_u32(as_f32(size if size < 0x38000000 else 0) * 274877906944.0) + (random >> 11)
+    code = ((size + (random >> 11)) >> 21) - 444
+    return small_code(tiny >> 21 if size < 0x38000000 else code, as_u32(x))
+
+@raw
+def sum_bf16(a: u32, b: u32):
+    sum = as_u32(as_f32(a << 16) + as_f32(b << 16))
+    rounded = (sum + 0x7FFF + ((sum >> 16) & 1)) >> 16
+    return (sum >> 16) | 64 if (sum & 0x7FFFFFFF) > 0x7F800000 else rounded
+
+def sum_f16(a: u32, b: u32):
+    return as_u16(as_f16(u16(a)) + as_f16(u16(b)))
+
+def sum_f16_pair(a: u32, b: u32):
+    return concat(sum_f16(a, b), sum_f16(a >> 16, b >> 16))
+
+def sum_bf16_pair(a: u32, b: u32):
+    return (sum_bf16(a & 65535, b & 65535) & 65535) | (sum_bf16(a >> 16, b >> 16) << 16)
+
+@raw
 def finite(x: f32):
     largest = as_f32(u32(0x7F7FFFFF))
     return largest if x > largest else (-largest if x < -largest else x)

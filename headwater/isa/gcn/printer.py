@@ -141,7 +141,7 @@ def _joined(name: str, words: list[str], tail: str = "") -> str:
 _HWREGS = {
     1: "HW_REG_MODE", 2: "HW_REG_STATUS", 3: "HW_REG_TRAPSTS", 4: "HW_REG_HW_ID", 5: "HW_REG_GPR_ALLOC",
     6: "HW_REG_LDS_ALLOC", 7: "HW_REG_IB_STS", 15: "HW_REG_SH_MEM_BASES", 16: "HW_REG_TBA_LO", 17: "HW_REG_TBA_HI",
-    18: "HW_REG_TMA_LO", 19: "HW_REG_TMA_HI",
+    18: "HW_REG_TMA_LO", 19: "HW_REG_TMA_HI", 20: "HW_REG_XCC_ID",
 }  # fmt: skip
 _MESSAGES = {1: "MSG_INTERRUPT", 2: "MSG_GS", 3: "MSG_GS_DONE", 4: "MSG_SAVEWAVE", 5: "MSG_STALL_WAVE_GEN",
              6: "MSG_HALT_WAVES", 7: "MSG_ORDERED_PS_DONE", 8: "MSG_EARLY_PRIM_DEALLOC", 9: "MSG_GS_ALLOC_REQ",
@@ -295,15 +295,21 @@ def _vop3(i: Instruction, traits: Traits) -> str:
         count = len(i.sources)
         shown = op_sel & ((1 << count) - 1) | (op_sel >> 3 & 1) << count
         tail += _bit_list("op_sel", shown, count + 1)
+    elif "byte_sel" in row.flags and fields["op_sel"]:
+        tail += _bit_list("op_sel", fields["op_sel"], 4)
     return _joined(name, _operands(i, traits), tail + _output_modifiers(fields) if row.operands else "")
 
 
 def _vop3p(i: Instruction, traits: Traits) -> str:
     row, fields = i.row, i.fields
-    if "mfma" in row.flags:
+    if {"mfma", "smfmac"} & row.flags:
         words = [register_name(dest.register, traits) for dest in i.dests]
         words += [_value(source.value, source.type, traits) for source in i.sources]
-        tail = "".join(f" {name}:{fields[name]}" for name in ("cbsz", "abid", "blgp") if fields[name])
+        tail = "".join(f" {name}:{fields[name]}" for name in ("cbsz", "abid") if fields[name])
+        if fields["blgp"]:
+            # Of doubles these bits negate operands, from gfx942 on.
+            is_sign = row.name.startswith("v_mfma_f64") and traits.has_cache_scopes
+            tail += _bit_list("neg", fields["blgp"], 3) if is_sign else f" blgp:{fields['blgp']}"
         return _joined(row.name, words, tail)
     if "accvgpr" in row.flags:
         return _joined(row.name, _operands(i, traits))
@@ -363,8 +369,13 @@ def _dpp(i: Instruction, traits: Traits) -> str:
 # Memory forms.
 
 
-def _cache_policy(fields: Mapping[str, int]) -> str:
-    return "".join(f" {name}" for name in ("glc", "slc", "scc") if fields.get(name))
+def _cache_policy(fields: Mapping[str, int], traits: Traits) -> str:
+    names = _SCOPES if traits.has_cache_scopes else _POLICIES
+    return "".join(f" {shown}" for name, shown in names.items() if fields.get(name))
+
+
+_POLICIES = {"glc": "glc", "slc": "slc", "scc": "scc"}
+_SCOPES = {"glc": "sc0", "slc": "nt", "scc": "sc1"}
 
 
 def _swizzle(offset: int) -> str:
@@ -416,7 +427,7 @@ def _flat(i: Instruction, traits: Traits) -> str:
     if i.form != "FLAT":
         words.append("off" if saddr is None else _value(saddr.value, "b64", traits))
     tail = f" offset:{fields['offset']}" if fields["offset"] else ""
-    return _joined(i.row.name, words, tail + _cache_policy(fields))
+    return _joined(i.row.name, words, tail + _cache_policy(fields, traits))
 
 
 _DATA_FORMATS = (
@@ -439,9 +450,9 @@ def _typed_format(fields: Mapping[str, int], traits: Traits) -> str:
 
 
 def _buffer(i: Instruction, traits: Traits) -> str:
-    if not i.row.operands:
-        return i.row.name
     fields = i.fields
+    if not i.row.operands:
+        return i.row.name + (_cache_policy(fields, traits) if traits.has_cache_scopes else "")
     words = []
     data = i.source("DATA")
     if data is not None:
@@ -455,7 +466,7 @@ def _buffer(i: Instruction, traits: Traits) -> str:
     tail += "".join(f" {name}" for name in ("idxen", "offen", "addr64") if fields.get(name))
     if fields["offset"]:
         tail += f" offset:{fields['offset']}"
-    tail += _cache_policy(fields)
+    tail += _cache_policy(fields, traits)
     tail += "".join(f" {name}" for name in ("tfe", "lds") if fields.get(name))
     return _joined(i.row.name, words, tail)
 
@@ -480,7 +491,7 @@ def _image(i: Instruction, traits: Traits) -> str:
             words.append(_value(value, source.type, traits))
     tail = f" dmask:{fields['dmask']:#x}" if fields["dmask"] else ""
     tail += " unorm" if fields["unorm"] else ""
-    tail += _cache_policy(fields)
+    tail += _cache_policy(fields, traits)
     for name in ("r128", "a16", "tfe", "lwe", "da", "d16"):
         tail += f" {name}" if fields.get(name) else ""
     return _joined(i.row.name, words, tail)

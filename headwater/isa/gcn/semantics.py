@@ -48,7 +48,7 @@ SPECIAL_TYPES: Mapping[str, str] = {
 the following instruction; VCC and EXEC are ``u1`` in vector rows and ``u64`` in scalar ones. The VLIW machines have
 ``PRED`` and ``KILL`` (what PRED_SET… and KILL… decide for a lane), ``AR`` and the two CF indices."""
 
-FIELDS = ("OFFSET", "OFFSET0", "OFFSET1", "SSRC1", "SIMM16", "CHAN")
+FIELDS = ("OFFSET", "OFFSET0", "OFFSET1", "SSRC1", "SIMM16", "CHAN", "OP_SEL")
 """Fields of the instruction that a text may read as constants of type u32 (SIMM16: i32). ``CHAN``: the VLIW machines'
 DST_CHAN."""
 

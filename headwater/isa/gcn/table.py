@@ -51,13 +51,13 @@ _FILE_OF_FORM = FILE_OF_ENCODING | {
     **dict.fromkeys(("SDWA", "DPP"), "vop"),
     "SDWA_VOPC": "vopc",
     **dict.fromkeys(("VOP3B", "VOP3_INTERP"), "vop3"),
-    **dict.fromkeys(("MFMA", "ACCVGPR"), "vop3p"),
+    **dict.fromkeys(("MFMA", "SMFMAC", "ACCVGPR"), "vop3p"),
 }
 FORMS = tuple(_FILE_OF_FORM)
 
 
 def opcode_columns(text: str) -> dict[str, int]:
-    """The opcodes column: up to seven hexadecimal numbers or ``-``; the last one holds for the ISAs that follow."""
+    """The opcodes column: up to eight hexadecimal numbers or ``-``; the last one holds for the ISAs that follow."""
     words = text.split()
     words += words[-1:] * (len(ISAS) - len(words))
     return {isa: int(word, 16) for isa, word in zip(ISAS, words, strict=True) if word != "-"}

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from gcn_snippets import code_of
-from translated_runs import both, random_inputs
+from translated_runs import both, differing, random_inputs
 
 import headwater as hw
 from headwater.emulate.gcn.program import LARGE_PROGRAM, LONGEST_BLOCK, read_program
@@ -316,19 +316,6 @@ SNIPPETS = {
 
 WIDTHS = {"double": np.float64, "half": np.float16}
 """What a register, or two, of a snippet's results may hold besides single-precision numbers."""
-
-
-def differing(found: np.ndarray, wanted: np.ndarray, kind: type) -> list[str]:
-    """Registers that differ in a bit, NaNs of the kind apart, which are all alike."""
-    if kind is np.float64:
-        pairs = [np.stack([x[0::2], x[1::2]], axis=-1).copy().view(kind)[..., 0] for x in (found, wanted)]
-        equal = (found == wanted) | np.repeat(np.isnan(pairs[0]) & np.isnan(pairs[1]), 2, axis=0)
-    else:
-        element = np.dtype(f"u{np.dtype(kind).itemsize}")
-        parts = [np.ascontiguousarray(x) for x in (found, wanted)]
-        nan = np.isnan(parts[0].view(kind)) & np.isnan(parts[1].view(kind))
-        equal = (parts[0].view(element) == parts[1].view(element)) | nan
-    return [f"v{20 + register}" for register in range(32) if not equal[register].all()]
 
 
 @pytest.mark.parametrize("lanes", [64, 41])

@@ -99,6 +99,19 @@ def random_inputs(seed: int, specials: tuple[int, ...]) -> np.ndarray:
     return values
 
 
+def differing(found: np.ndarray, wanted: np.ndarray, kind: type) -> list[str]:
+    """Registers that differ in a bit, NaNs of the kind apart, which are all alike."""
+    if kind is np.float64:
+        pairs = [np.stack([x[0::2], x[1::2]], axis=-1).copy().view(kind)[..., 0] for x in (found, wanted)]
+        equal = (found == wanted) | np.repeat(np.isnan(pairs[0]) & np.isnan(pairs[1]), 2, axis=0)
+    else:
+        element = np.dtype(f"u{np.dtype(kind).itemsize}")
+        parts = [np.ascontiguousarray(x) for x in (found, wanted)]
+        nan = np.isnan(parts[0].view(kind)) & np.isnan(parts[1].view(kind))
+        equal = (parts[0].view(element) == parts[1].view(element)) | nan
+    return [f"v{20 + register}" for register in range(32) if not equal[register].all()]
+
+
 def _registers(memory: np.ndarray) -> np.ndarray:
     """Results as they were stored, four registers of a lane side by side, as (register, lane)."""
     quads = memory.view(np.uint32)[: 8 * LANES * 4].reshape(8, LANES, 4)

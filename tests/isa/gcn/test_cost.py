@@ -75,9 +75,9 @@ def test_passes_of_matrix_instructions(name, cycles):
 def test_operations_of_matrix_instructions_are_their_shapes():
     """2 × rows × columns × depth × blocks; a result has rows × columns × blocks elements, over 64 lanes."""
     for r in table.rows():
-        if r.cost.rate != "matrix" or r.name.startswith("v_mfma_i32"):
+        if r.cost.rate != "matrix" or r.name.startswith(("v_mfma_i32", "v_smfmac_i32")):
             continue
-        depth = int(re.match(r"v_mfma_\w+?_\d+x\d+x(\d+)", r.name)[1])
+        depth = int(re.match(r"v_s?mfmac?_\w+?_\d+x\d+x(\d+)", r.name)[1])
         elements = re.match(r"v?(\d*)f(?:32|64)", r.operands[0].type)[1] or "1"
         assert r.cost.flops == 2 * depth * int(elements), r.name
 

@@ -8,8 +8,8 @@ from headwater.isa.gcn.operands import IMMEDIATES, KINDS
 from tests.counted import count_calls
 
 FLAGS = frozenset(
-    "accvgpr atomic cmpswap dpp dpp90a e64 fmods format gather gds interp lanes load mfma mix offset2 op_sel "
-    "reads_d reads_vcc sdwa sdwa8 src2 store swizzle vop3b writes_exec".split()
+    "accvgpr atomic byte_sel cmpswap dpp dpp90a e64 fmods format gather gds interp lanes load mfma mix offset2 op_sel "
+    "reads_d reads_vcc sdwa sdwa8 smfmac src2 store swizzle vop3b writes_exec".split()
 )
 
 
