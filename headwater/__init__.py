@@ -27,6 +27,7 @@ _PUBLIC = {
     "Local": "headwater.runtime",
     "Image": "headwater.runtime",
     "Sampler": "headwater.runtime",
+    "map": "headwater.jobs.spread",
     "iterator": "headwater.brook.iterators",
     "kernel": "headwater.runtime.python",
     "array": "headwater.python.types",
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
         SourceError as SourceError,
         UsageError as UsageError,
     )
+    from headwater.jobs.spread import map as map
     from headwater.runtime import (
         Device as Device,
         Event as Event,

@@ -42,6 +42,8 @@ clock_mhz = "800:1600:50"
 compute.compute_units = [8, 20]
 """
 POINTS = 1000
+WORKING = 0.8
+"""The share of kills that come when rows are being written; the others may come while workers start."""
 
 
 def start(plan: Path, results: Path, *words: str) -> subprocess.Popen[bytes]:
@@ -68,6 +70,12 @@ def children(pid: int) -> list[int]:
     return found
 
 
+def await_rows(running: subprocess.Popen[bytes], results: Path, before: int) -> None:
+    """Wait until a sweep has written a file more, or has ended."""
+    while running.poll() is None and len(list((results / "rows").iterdir())) <= before:
+        time.sleep(0.02)
+
+
 def kill(pid: int) -> None:
     try:
         os.kill(pid, signal.SIGKILL)
@@ -91,7 +99,9 @@ def chaos(moments: int, seed: int, longest_s: float) -> int:
         stored: dict[bytes, int] = {}
         for number in range(moments):
             running = start(plan, results)
-            time.sleep(draw.uniform(0.2, longest_s))
+            if draw.random() < WORKING:
+                await_rows(running, results, len(list((results / "rows").iterdir())))
+            time.sleep(draw.uniform(0.0, longest_s))
             victims = draw.choice(("scheduler", "workers", "all", "one"))
             workers = children(running.pid)
             if victims in ("scheduler", "all"):
@@ -160,7 +170,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--longest", type=float, default=8.0, help="seconds to the latest kill")
+    parser.add_argument("--longest", type=float, default=4.0, help="seconds to the latest kill")
     parser.add_argument("--engines", action="store_true", help="compare engines instead")
     args = parser.parse_args()
     return int(bool(engines() if args.engines else chaos(args.moments, args.seed, args.longest)))
