@@ -128,7 +128,9 @@ class Store:
             if create:
                 self._rows.mkdir(parents=True, exist_ok=True)
                 if not marker.exists():
-                    if any(one.name != _ROWS for one in self.path.iterdir()):
+                    # Another process may be making the same store.
+                    own = (_ROWS, _FORMAT_FILE, f".{_FORMAT_FILE}.")
+                    if not all(one.name.startswith(own) for one in self.path.iterdir()):
                         raise UsageError(
                             f"{self.path} has other files: it is no store of a sweep", hint="name an empty directory"
                         )

@@ -143,6 +143,13 @@ def test_a_checksum_that_is_right_on_what_is_no_row_does_no_harm(tmp_path):
     assert numbers(Store(tmp_path)) == [1]
 
 
+def test_several_processes_may_make_a_store_at_once(tmp_path):
+    (tmp_path / "rows").mkdir()
+    (tmp_path / ".format.1234-abcd.part").write_bytes(b"headwater")
+    Store(tmp_path, create=True).write([job(), row(1)])
+    assert numbers(Store(tmp_path)) == [1]
+
+
 def test_a_directory_that_is_no_store_is_left_alone(tmp_path):
     with pytest.raises(UsageError, match="is no store"):
         Store(tmp_path)
