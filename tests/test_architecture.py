@@ -16,7 +16,7 @@ ORDER = (
     "analyze", "triton", "cuda", "bridge", "cal", "icd", "files", "jobs", "sweep", "", "cli", "__main__",
 )  # fmt: skip
 """From the top of the table to its bottom; "" is the package's own `__init__`."""
-MOST_IN_A_CIRCLE = 6
+MOST_IN_A_CIRCLE = 4
 """Files; this number only ever goes down."""
 
 

@@ -464,12 +464,10 @@ def _bound(node: ast.Call, function: pytypes.FunctionType) -> list[ast.expr | An
 
 
 def _user(t: Values, node: ast.Call, function: pytypes.FunctionType) -> Expr:
-    from headwater.python.translate import translate
-
     args = [_argument(t, given) for given in _bound(node, function)]
     kinds = [_kind_of(e) for e in args]
     before = len(t.unit.faults)
-    done = translate(t.unit, function, kinds, node)
+    done = t.translated(function, kinds, node)
     if len(t.unit.faults) > before or (done.result == UNKNOWN):
         raise Unclear
     for at in done.written:

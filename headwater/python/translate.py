@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from headwater.python import builtin_calls
+from headwater.python import builtin_calls, calls
 from headwater.python.arrays import Handle
 from headwater.python.expressions import (
     COMPARE,
@@ -62,6 +62,17 @@ MOST_PASSES: Final = 24
 
 class Translator(Values):
     """One function with types for its parameters."""
+
+    # -- calls ---------------------------------------------------------------------------------------------------------
+
+    def value_call(self, node: ast.Call) -> Expr:
+        return calls.call(self, node)
+
+    def special_attribute(self, owner: Any, name: str) -> Expr | None:
+        return calls.attribute(self, owner, name)
+
+    def translated(self, function: Any, kinds: Sequence[Type], node: ast.AST) -> Done:
+        return translate(self.unit, function, kinds, node)
 
     # -- passes --------------------------------------------------------------------------------------------------------
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import builtins
 import types as pytypes
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from headwater.python import arrays, calls
+from headwater.python import arrays
 from headwater.python.arrays import Handle
 from headwater.python.expressions import (
     ADD,
@@ -61,7 +62,7 @@ from headwater.python.types import (
     of_annotation,
     of_dtype,
 )
-from headwater.python.unit import Fault, Hidden, Unit, c_name
+from headwater.python.unit import Done, Fault, Hidden, Unit, c_name
 
 BINARY: Final = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -133,7 +134,7 @@ class Flow:
             self.assigned = self.assigned & other.assigned
 
 
-class Values:
+class Values(ABC):
     """The expressions of one function with types for its parameters."""
 
     def __init__(self, unit: Unit, function: Any, kinds: Sequence[Type], source: Source, kernel: bool) -> None:
@@ -458,7 +459,7 @@ class Values:
         """``base.attr``: of a module, an array, a vector, a struct."""
         name = node.attr
         if base.static is not None:
-            special = calls.attribute(self, base.static, name)
+            special = self.special_attribute(base.static, name)
             if special is not None:
                 return special
             owner = base.static
@@ -646,8 +647,17 @@ class Values:
         text = f"{test.within(2)} ? {a.within(2)} : {b.within(TERNARY)}"
         return Expr(kind, text, TERNARY, positive=a.positive and b.positive, pure=a.pure and b.pure and test.pure)
 
+    @abstractmethod
     def value_call(self, node: ast.Call) -> Expr:
-        return calls.call(self, node)
+        """A call's value."""
+
+    @abstractmethod
+    def special_attribute(self, owner: Any, name: str) -> Expr | None:
+        """An attribute that is an expression of the language, of an object that is none; None if it is no such one."""
+
+    @abstractmethod
+    def translated(self, function: Any, kinds: Sequence[Type], node: ast.AST) -> Done:
+        """A function that the kernel calls with arguments of such types. Refused if it calls itself."""
 
 
 BINDS: Final = {"+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY, "%": MULTIPLY, "&": AND, "|": OR, "^": XOR,

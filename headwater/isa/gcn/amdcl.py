@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 from headwater.chips.gcn_isas import ISA_OF_TARGET, TRAITS
 from headwater.errors import UsageError
 from headwater.isa.elf import PT_LOAD, PT_NOTE, Elf, Section, Segment
-from headwater.isa.gcn.codeobject import enabled
+from headwater.isa.gcn.descriptor_bits import enabled
 from headwater.isa.gcn.objects import CodeObject, KernelArg, KernelObject
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.chips.gcn_isas import ISA_OF_TARGET, TRAITS
 from headwater.errors import CodeObjectError
 from headwater.isa.elf import ET_REL, MACHINES, PF_X, PT_LOAD, SHF_EXECINSTR, SHF_WRITE, SHT_NOBITS, SHT_RELA, Elf
+from headwater.isa.gcn.descriptor_bits import enabled
 from headwater.isa.gcn.objects import PROLOGUE_BYTES, USER_REGISTERS, CodeObject, KernelArg, KernelObject, Relocation
 
 if TYPE_CHECKING:
@@ -346,21 +347,6 @@ def _preload(elf: Elf, isa: str, name: str, descriptor: bytes, rsrc2: int, prope
             f"are to be preloaded after {others} others"
         )
     return first, count
-
-
-def enabled(properties: int, rsrc1: int, rsrc2: int) -> dict[str, Any]:
-    """The fields of `KernelObject` that the descriptor's bits say; version 2 has the same bits."""
-    return {
-        **{f"enable_{name}": bool(properties >> bit & 1) for bit, (name, _) in enumerate(USER_REGISTERS)},
-        "user_sgpr_count": rsrc2 >> 1 & 31,
-        "enable_workgroup_id": (bool(rsrc2 >> 7 & 1), bool(rsrc2 >> 8 & 1), bool(rsrc2 >> 9 & 1)),
-        "enable_workgroup_info": bool(rsrc2 >> 10 & 1),
-        "enable_wave_offset": bool(rsrc2 & 1),
-        "workitem_id_count": min(rsrc2 >> 11 & 3, 2) + 1,
-        "float_mode": rsrc1 >> 12 & 255,
-        "dx10_clamp": bool(rsrc1 >> 21 & 1),
-        "ieee": bool(rsrc1 >> 23 & 1),
-    }
 
 
 def _argument(elf: Elf, kernel: str, entry: Any) -> KernelArg:

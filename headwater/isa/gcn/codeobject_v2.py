@@ -11,7 +11,8 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from headwater.chips.gcn_isas import TRAITS
-from headwater.isa.gcn.codeobject import NT_AMD_HSA_METADATA, enabled, read_image, register_counts
+from headwater.isa.gcn.codeobject import NT_AMD_HSA_METADATA, read_image, register_counts
+from headwater.isa.gcn.descriptor_bits import enabled
 from headwater.isa.gcn.objects import KernelArg, KernelObject
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from headwater.runtime.values import Local
 if TYPE_CHECKING:
     from headwater.native.pool import Task
     from headwater.opencl.kernels import BoundsTest
-    from headwater.runtime.cpu.device import CpuKernel
+    from headwater.runtime.host.kernel import HostKernel
 
 _TOLD = 4  # `headwater.vectorise.bounds.code.TOLD`
 _TEST = "let the kernel compare its index with the number of elements"
@@ -34,14 +34,23 @@ class ArrayBounds:
     """The question for one kernel and launch size.
 
     ``outside(launch block, args block, pack_sizes(0, *sizes))``, with the bytes of the arguments `BoundsTest.sized`, is
-    0 where nothing is known to be outside of an array. Else `refusal` tells what is.
+    0 where nothing is known to be outside of an array. Else `refusal` tells what is; ``access_lines`` gives the
+    accesses' lines in the source (`headwater.opencl.host.HostModule.access_lines`).
     """
 
-    def __init__(self, kernel: CpuKernel, test: BoundsTest, outside: Callable[..., int], launch: Sequence[int]) -> None:
+    def __init__(
+        self,
+        kernel: HostKernel,
+        access_lines: Callable[[], Sequence[tuple[int, int, bool, int, int]]],
+        test: BoundsTest,
+        outside: Callable[..., int],
+        launch: Sequence[int],
+    ) -> None:
         self.test = test
         self.outside = outside
         self.pack_sizes = struct.Struct(f"<{1 + len(test.sized)}q").pack
         self._kernel = kernel
+        self._access_lines = access_lines
         self._launch = tuple(launch)
 
     def refusal(self, args: Sequence[Any], task: Task, sizes: Sequence[int]) -> LaunchError:
@@ -93,7 +102,7 @@ class ArrayBounds:
     def _at_line(self, number: int, error: LaunchError) -> LaunchError:
         """The same with its line of the source, if that can be found by compiling it once more."""
         with suppress(HeadwaterError, LookupError):
-            found = self._kernel.access_lines()
+            found = self._access_lines()
             told = [(position, size, writes) for position, size, writes, _, _ in found]
             if told != [access[:3] for access in self.test.accesses]:
                 return error

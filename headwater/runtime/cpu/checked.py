@@ -17,7 +17,7 @@ from headwater.runtime.host.memory import memory_of
 
 if TYPE_CHECKING:
     from headwater.opencl.host import KernelCode
-    from headwater.runtime.cpu.device import CpuKernel
+    from headwater.runtime.host.kernel import HostKernel
     from headwater.runtime.host.packer import LocalMemory
 
 
@@ -42,7 +42,7 @@ class CheckedRun:
 
     task_type = CheckedTask
 
-    def __init__(self, kernel: CpuKernel, code: KernelCode, memory: LocalMemory, dimensions: int) -> None:
+    def __init__(self, kernel: HostKernel, code: KernelCode, memory: LocalMemory, dimensions: int) -> None:
         self._kernel = kernel
         self._code = code
         self._memory = memory

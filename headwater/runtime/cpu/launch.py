@@ -75,7 +75,7 @@ class CpuLaunch:
         bounds: ArrayBounds | None = None
         if test is not None and test.symbol and grid.total and not check:
             outside = function(code.library, test.symbol, ctypes.c_int)
-            bounds = ArrayBounds(kernel, test, outside, grid.whole[: grid.dimensions])
+            bounds = ArrayBounds(kernel, kernel.access_lines, test, outside, grid.whole[: grid.dimensions])
         self._fits = function(code.library, code.fits, ctypes.c_int) if code.fits and careful and grid.total else None
         key = code.library.parent.name  # the compiled code's key in the cache
         self.ways = MemoryWays(key, info, code.streaming, code.fetches_ahead)
