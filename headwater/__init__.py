@@ -75,6 +75,7 @@ _PUBLIC = {
 }
 
 # What lower packages reach in higher ones: who is asked for a device by name, and what kernels have methods of.
+provide("kernels of a Python file", "headwater.runtime.python:program_text")
 provide("analyze", "headwater.analyze.entry:analyze")
 provide("device", "headwater.runtime.devices:by_name")
 provide("default device", "headwater.runtime.devices:default")

@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 from typing import Final, Literal
 
 from headwater.base import reading
+from headwater.base.tools import tool
 from headwater.errors import UsageError
 
 Language = Literal["brook", "opencl", "il", "hip"]
@@ -22,6 +23,7 @@ SUFFIXES: Final[dict[str, Language]] = {
     ".brh": "brook",
     ".cl": "opencl",
     ".ocl": "opencl",
+    ".py": "opencl",  # its kernels, which `read` translates
     ".clh": "opencl",
     ".il": "il",
     ".hip": "hip",
@@ -103,7 +105,8 @@ def _of_text(text: str, filename: str) -> Language:
 
 def read(path_or_source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
     """Source text, or the bytes of machine code, and the name that messages give it. A string that `is_text` is the
-    source itself, anything else a path. UsageError if it cannot be read, or is no text."""
+    source itself, anything else a path; of a Python file the text is the OpenCL C of its kernels. UsageError if it
+    cannot be read, or is no text."""
     if isinstance(path_or_source, str) and is_text(path_or_source):
         return path_or_source, "<source>"
     if isinstance(path_or_source, str) and not path_or_source.strip():
@@ -135,6 +138,9 @@ def _decoded(data: bytes, path: Path) -> tuple[str | bytes, str]:
         return data, str(path)
     if path.suffix in ASSEMBLY_SUFFIXES:
         raise UsageError(f"{path} is assembly", hint=f"headwater asm {path} makes machine code of it, which runs")
+    if path.suffix == ".py":
+        made: str = tool("kernels of a Python file")(data.decode("utf-8-sig", "replace"), str(path))
+        return made, str(path)
     if b"\0" in data:
         wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
         raise UsageError(f"{path} is not a text file", hint="it is UTF-16: save it as UTF-8" if wide else "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -152,7 +153,7 @@ def translated(
     """OpenCL C of the source; the texts by name, the languages; the source's line of each line of the OpenCL C; and
     which kernel of the source each kernel is of. ``stream_texels``: see `headwater.chips.model.Features`."""
     if source.language == "opencl":
-        return source.text, {source.name: source.text}, ("OpenCL C",), (), {}
+        return source.text, {source.name: _shown(source)}, ("OpenCL C",), (), {}
     if source.language == "hip":
         return source.text, {source.name: source.text}, ("HIP",), (), {}
     if source.language == "brook":
@@ -166,6 +167,15 @@ def translated(
 
     text = translation_of(source.text, source.name).require(source.name)
     return text, {source.name: source.text, f"{source.name}.cl": text}, ("ATI IL", "OpenCL C"), (), {KERNEL: "main"}
+
+
+def _shown(source: Source) -> str:
+    """The text that lines refer to: that of the Python file whose lines the OpenCL C names, or the source itself."""
+    if not re.search(rf'^#line \d+ "{re.escape(source.name)}"', source.text, re.MULTILINE):
+        return source.text
+    import linecache
+
+    return "".join(linecache.getlines(source.name)) or source.text
 
 
 def _codes(code: CodeObject, chip: Chip, given: Given) -> tuple[Code, ...]:

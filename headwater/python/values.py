@@ -610,8 +610,10 @@ class Values(ABC):
 
     def _compared(self, op: ast.cmpop, a: Expr, b: Expr, node: ast.AST) -> Expr:
         if isinstance(op, (ast.In, ast.NotIn)):
-            if not b.parts or not a.pure:
+            if not b.parts:
                 raise Refused("in looks into tuples only", "a loop over the array", node)
+            if not a.pure:
+                raise Refused("the operand of in is computed once in Python", "put it in a variable", node)
             found = [compare("==", a, part) for part in b.parts]
             text = " || ".join(e.within(4) for e in found)
             made = Expr(BOOL, text, 2) if len(found) > 1 else found[0]

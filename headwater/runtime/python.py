@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from headwater.errors import HeadwaterError, LaunchError, SourceError, UsageError
+from headwater.errors import HeadwaterError, LaunchError, SourceError, Span, UsageError
 from headwater.python.source import Source, source_of
 from headwater.python.types import (
     BOOL,
@@ -34,7 +34,7 @@ from headwater.python.types import (
     of_dtype,
     struct_of_dtype,
 )
-from headwater.python.unit import Captured, Dialect, Hidden, Unit
+from headwater.python.unit import Captured, Dialect, Done, Hidden, Unit
 from headwater.runtime.images import Image
 from headwater.runtime.interface import Device, current, default, resolve
 from headwater.runtime.program import ClKernel, ClProgram, Kernel, Launcher, split_sizes, with_simulate
@@ -289,24 +289,11 @@ class PythonKernel(Kernel):
 
     def translation(self, kinds: Sequence[Type]) -> Translation:
         """The kernel as OpenCL C for arguments of such types. SourceError with all errors of the function."""
-        from headwater.python.expressions import Refused
-        from headwater.python.translate import Translator
-
         unit = Unit(self.dialect)
-        translator = Translator(unit, self.python_function, kinds, self.source_text, True)
-        unit.under_way.append((self.python_function, tuple(kinds), True))
-        try:
-            done = translator.run()
-        except Refused as error:
-            raise UsageError(f"{self.name}: {error.message}", hint=error.hint) from None
+        translator, done = self.translated_into(unit, kinds)
         if unit.faults:
             raise _source_error(list(unit.faults.values()))
-        unit.done[self.python_function] = done
-        text = unit.text()
-        if self.group:
-            three = (*self.group, 1, 1)[:3]
-            required = f"__attribute__((reqd_work_group_size({', '.join(map(str, three))})))"
-            text = text.replace(f"__kernel void {done.name}(", f"__kernel {required} void {done.name}(")
+        text = self.with_group(unit.text(), done)
         variables = {name: v.type.name for name, v in translator.found.items() if name != "return"}
         return Translation(
             text,
@@ -319,6 +306,30 @@ class PythonKernel(Kernel):
             variables,
             unit.synchronises_grid,
         )
+
+    def translated_into(self, unit: Unit, kinds: Sequence[Type]) -> tuple[Any, Done]:
+        """Translate the kernel as one of a program."""
+        from headwater.python.expressions import Refused
+        from headwater.python.translate import Translator
+
+        translator = Translator(unit, self.python_function, kinds, self.source_text, True)
+        unit.under_way.append((self.python_function, tuple(kinds), True))
+        try:
+            done = translator.run()
+        except Refused as error:
+            raise UsageError(f"{self.name}: {error.message}", hint=error.hint) from None
+        finally:
+            unit.under_way.pop()
+        unit.done[self.python_function] = done
+        return translator, done
+
+    def with_group(self, text: str, done: Done) -> str:
+        """A program's text with the kernel's group size."""
+        if not self.group:
+            return text
+        three = ", ".join(map(str, (*self.group, 1, 1)[:3]))
+        head = f"__kernel void {done.name}("
+        return text.replace(head, head.replace("void", f"__attribute__((reqd_work_group_size({three}))) void"))
 
     def specialise(self, *types: Any) -> PythonKernel:
         """Make the kernel for arguments of such types (as annotations name them, or arguments to take them from) the
@@ -395,7 +406,6 @@ class PythonKernel(Kernel):
             except SourceError as error:
                 raise self._located(error) from None
             program.default_device = home
-            program.__dict__["_loaded_from"] = (text, filename, "opencl", special.translation.options, None)
             special.kernel = program.kernels[special.translation.name]
         return special.kernel
 
@@ -475,10 +485,10 @@ class PythonKernel(Kernel):
             if options or len(args) != count:
                 args = self.bound(args, options)
             try:
-                special = specials[self.key(args)]
-                if not special.current():
-                    special = self.special(args)
-            except (KeyError, TypeError):
+                special = specials.get(self.key(args))
+            except TypeError:  # what cannot be hashed is refused with its name
+                special = None
+            if special is None or not special.current():
                 special = self.special(args)
             if self._last is not special:
                 self._last = special
@@ -592,6 +602,43 @@ def _source_error(faults: list[Any]) -> SourceError:
         str(SourceError(f.message, f.span, hint=f.hint, source_line=f.line)) for f in others
     )  # fmt: skip
     return SourceError(first.message, first.span, hint=first.hint, source_line=first.line, details=details)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def program_text(source: str, filename: str) -> str:
+    """The kernels of a Python file whose parameters are all annotated, as one OpenCL C text; the file is executed.
+    UsageError if there are none."""
+    import linecache
+    import sys
+    from types import ModuleType
+
+    name = f"headwater_kernels_{abs(hash((filename, source)))}"
+    module = ModuleType(name)
+    module.__file__ = filename
+    sys.modules[name] = module
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    try:
+        exec(compile(source, filename, "exec"), module.__dict__)
+    except SyntaxError as error:
+        span = Span(filename, error.lineno or 0, error.offset or 0)
+        raise SourceError(error.msg, span, source_line=(error.text or "").rstrip()) from None
+    found = [value for value in module.__dict__.values() if isinstance(value, PythonKernel)]
+    kernels = [kernel for kernel in found if None not in kernel.declared]
+    if not kernels:
+        what = "no kernels" if not found else "no kernels of which all parameters are annotated"
+        raise UsageError(f"{filename} has {what}", hint="@hw.kernel, and hw.array(hw.float32) for a parameter")
+    unit = Unit()
+    done = [
+        (kernel, kernel.translated_into(unit, [k for k in kernel.declared if k is not None])[1]) for kernel in kernels
+    ]
+    if unit.faults:
+        raise _source_error(list(unit.faults.values()))
+    text = unit.text()
+    for kernel, made in done:
+        text = kernel.with_group(text, made)
+    return text
 
 
 # -- plain Python ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,131 @@
+"""What kernels in Python cost: a launch beside the same OpenCL C kernel's, translation, and the first result.
+
+    python benchmarks/python_kernels.py [--rounds 200] [--json]
+
+A launch's sides are timed in turn in one run; medians are printed, and their difference and ratio. ``translate``: from
+a function's text to OpenCL C, a kernel of 100 lines. ``first``: a new process from before ``import headwater`` to the
+result of a small kernel, with an empty cache (cold) and with a filled one (warm).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import headwater as hw
+
+FACTOR = 2
+SOURCE = """
+kernel void scale(global const float *a, global float *b, float factor, int n) {
+  int i = get_global_id(0);
+  if (i < n) b[i] = a[i] * factor * 2;
+}
+"""
+FIRST = """
+import time
+start = time.perf_counter()
+import numpy as np
+import headwater as hw
+
+@hw.kernel
+def scale(a, b, factor):
+    i = hw.global_id(0)
+    b[i] = a[i] * factor
+
+b = np.empty(100, np.float32)
+scale[100, None](np.ones(100, np.float32), b, 3.0)
+assert b[99] == 3
+print(time.perf_counter() - start)
+"""
+LONG = "import headwater as hw\n\n\ndef long(a, b, n):\n    i = hw.global_id(0)\n    x = a[i]\n    k = 0\n" + "".join(
+    f"    if x > {number} and k < n:\n        x = x * 0.5 + b[(i + {number}) % n]\n        k += i // 3\n"
+    for number in range(31)
+) + "    b[i] = x + k\n"  # fmt: skip
+
+
+@hw.kernel
+def scale(a, b, factor, n):
+    i = hw.global_id(0)
+    if i < n:
+        b[i] = a[i] * factor * FACTOR
+
+
+def launches(rounds: int) -> dict[str, float]:
+    theirs = hw.compile(SOURCE).scale
+    a, b = np.ones(64, np.float32), np.empty(64, np.float32)
+    sides = {"opencl": theirs[64, None], "python": scale[64, None]}
+    for launch in sides.values():
+        for _ in range(100):
+            launch(a, b, 0.5, 64)
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(rounds):
+        for name, launch in sides.items():
+            start = time.perf_counter()
+            for _ in range(50):
+                launch(a, b, 0.5, 64)
+            times[name].append((time.perf_counter() - start) / 50)
+    medians = {name: statistics.median(found) * 1e6 for name, found in times.items()}
+    return {
+        "launch_opencl_us": medians["opencl"],
+        "launch_python_us": medians["python"],
+        "difference_us": medians["python"] - medians["opencl"],
+        "ratio": medians["python"] / medians["opencl"],
+    }
+
+
+def translation(rounds: int) -> dict[str, float]:
+    from headwater.python import types
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "long_kernel.py"
+        path.write_text(LONG, encoding="utf-8")
+        space: dict[str, object] = {}
+        exec(compile(LONG, str(path), "exec"), space)
+        times = []
+        for _ in range(rounds):
+            kernel = hw.kernel(space["long"])
+            start = time.perf_counter()
+            kernel.translation((types.array(types.FLOAT32), types.array(types.FLOAT32), types.INT32))
+            times.append(time.perf_counter() - start)
+    return {"translate_lines": float(LONG.count("\n")), "translate_ms": statistics.median(times) * 1e3}
+
+
+def first(rounds: int) -> dict[str, float]:
+    found: dict[str, list[float]] = {"cold": [], "warm": []}
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder) / "first.py"
+            script.write_text(FIRST, encoding="utf-8")
+            environment = {**os.environ, "HEADWATER_CACHE_DIR": str(Path(folder) / "cache")}
+            for name in found:
+                ran = subprocess.run(
+                    [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True
+                )
+                found[name].append(float(ran.stdout))
+    return {f"first_{name}_s": statistics.median(times) for name, times in found.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=200, help="of launches (default: 200)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    options = parser.parse_args()
+    found = {**launches(options.rounds), **translation(max(options.rounds // 10, 5)), **first(5)}
+    if options.json:
+        print(json.dumps(found))
+        return
+    for name, number in found.items():
+        print(f"{name:18} {number:10.3f}")
+
+
+if __name__ == "__main__":
+    main()
