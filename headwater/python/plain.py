@@ -130,33 +130,16 @@ def _array(shape: Any, dtype: Any) -> Any:
     kind = of_annotation(dtype)
     extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if isinstance(kind, Scalar):
-        return np.zeros(extents, kind.dtype).view(Checked)
+        return np.zeros(extents, kind.dtype)
     made = np.empty(extents, object)
     for index in np.ndindex(*extents):
         made[index] = kind(0) if isinstance(kind, Vector) else None
-    return made.view(Checked)
+    return made
 
 
 def local_memory(count: int, element: Any) -> Any:
     """Local memory of which the launch says the size."""
     return _array(count, element)
-
-
-class Checked(np.ndarray):
-    """An array whose elements have no negative indices but constant ones: a kernel would read what lies before it."""
-
-    def _refuse(self, index: Any) -> None:
-        for part in index if isinstance(index, tuple) else (index,):
-            if isinstance(part, (int, np.integer)) and part < -1:
-                raise IndexError(f"index {part} is below 0")
-
-    def __getitem__(self, index: Any) -> Any:
-        self._refuse(index)
-        return super().__getitem__(index)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._refuse(index)
-        super().__setitem__(index, value)
 
 
 _ATOMIC: dict[str, Callable[[Any, Any], Any]] = {

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from headwater.python.plain import Checked
 from headwater.python.types import Array, Scalar, Struct, Type, Vector
 from headwater.python.vectors import Value
 
@@ -65,4 +64,4 @@ def viewed(value: Any, kind: Array) -> Any:
         return VectorArray(value.reshape(-1, element.lanes) if value.ndim == kind.ndim else value, element)
     if isinstance(element, Struct):
         return value.view(np.recarray)
-    return value.view(Checked)
+    return value

@@ -277,3 +277,19 @@ def test_all_errors_of_a_function_are_told():
     assert caught.value.span.line == first + 4
     assert "a list is not in the language" in str(caught.value)
     assert f":{first + 5}:" in caught.value.details
+
+
+def test_python_files_are_taken_wherever_kernels_are(tmp_path):
+    path = tmp_path / "twice.py"
+    path.write_text(
+        "import headwater as hw\n\n\n@hw.kernel\ndef twice(a: hw.array(hw.int32)):\n    a[hw.global_id(0)] *= 2\n"
+    )
+    a = np.arange(4, dtype=np.int32)
+    hw.compile(path).twice[4, None](a)
+    assert a.tolist() == [0, 2, 4, 6]
+    report = hw.analyze(path, device="vega64")
+    assert report.analyses[0].name == "twice"
+    assert "a[hw.global_id(0)] *= 2" in dict(report.analyses[0].built.texts)[str(path)]
+    path.write_text("import headwater as hw\n\n\n@hw.kernel\ndef twice(a):\n    a[0] = 2\n")
+    with pytest.raises(UsageError, match="no kernels of which all parameters are annotated"):
+        hw.compile(path)
