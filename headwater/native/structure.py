@@ -82,6 +82,13 @@ class Struct:
         )
 
     @functools.cached_property
+    def format(self) -> str:
+        """The same for `struct`, of a structure of numbers without gaps."""
+        text = "".join(f"{count if count > 1 else ''}{_CODES[str(kind)]}" for kind, _, count in self.fields)
+        assert struct.calcsize(f"<{text}") == self.size_bytes, self.name
+        return text
+
+    @functools.cached_property
     def _packers(self) -> dict[str, tuple[int, int, Callable[..., None]]]:
         """Of each field its offset, how many numbers it is, and what writes them."""
         return {

@@ -20,7 +20,7 @@ from headwater.opencl import includes
 from headwater.opencl.kernels import BoundsTest, Built, CodeRequest, KernelInfo
 from headwater.opencl.symbols import symbol_of
 from headwater.vectorise.analysis.row_count import Flow
-from headwater.vectorise.layout import STATE_BYTES, TALLY_RECORD_BYTES, Layout
+from headwater.vectorise.layout import STATE_BYTES, TALLY, Layout
 from headwater.vectorise.plan.launch_layout import (
     MAX_PRIVATE_BYTES,
     KernelFacts,
@@ -239,7 +239,7 @@ class HostModule:
             symbol=needs["symbol"],
             local_size=group,
             arg_offsets=facts.arg_offsets,
-            args_bytes=facts.args_bytes + (TALLY_RECORD_BYTES * len(facts.tallies) if code.privatised else 0),
+            args_bytes=facts.args_bytes + (TALLY.size_bytes * len(facts.tallies) if code.privatised else 0),
             static_local_bytes=facts.static_local_bytes,
             frame_bytes=0 if frame is None else chunks * (STATE_BYTES + frame),
             unbounded=facts.unbounded,

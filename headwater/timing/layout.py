@@ -148,6 +148,8 @@ class Family:
     kinds: tuple[str, ...]
     flags: tuple[tuple[str, ...], ...]
     is_vliw: bool = False
+    numbers: tuple[tuple[str, int], ...] = ()
+    """What else the engine knows by name."""
 
     @property
     def result(self) -> Struct:
@@ -179,7 +181,8 @@ def c_header(family: Family) -> str:
         f"enum {{ {', '.join(f'{flag} = 1 << {n}' for n, flag in enumerate(some))} }};\n" for some in family.flags
     )
     failures = f"enum {{ {', '.join(f'{name} = {n}' for n, name in enumerate(FAILURES, 1))} }};\n"
-    numbers = f"enum {{ POINTS = {POINTS} }};\n" + causes + kinds + flags + failures
+    own_numbers = "".join(f"enum {{ {name} = {value} }};\n" for name, value in family.numbers)
+    numbers = f"enum {{ POINTS = {POINTS} }};\n" + own_numbers + causes + kinds + flags + failures
     return TYPES + _TYPES + trace_format.c_header() + numbers + own
 
 

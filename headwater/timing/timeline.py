@@ -48,7 +48,7 @@ def events(report: Report) -> list[dict[str, Any]]:
             title = f"group {what // waves}, wavefront {what % waves}"
             arguments: dict[str, Any] = {"cycles": cycles}
         else:
-            title = CLAUSES[kind - a_wave - 1] if kind > a_wave else "waits: " + causes[kind]
+            title = CLAUSES[kind - a_wave - 1][1] if kind > a_wave else "waits: " + causes[kind]
             arguments = {"cycles": cycles, "at": report.texts[what]}
         found.append(
             {

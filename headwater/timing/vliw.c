@@ -5,12 +5,11 @@
    after the other through the texture unit; writes through the export bus. Nothing interrupts a clause, so each is
    reckoned in one go when its turn comes. */
 
-enum { SHOW_ALU = CAUSES + 1, SHOW_FETCH, SHOW_WRITE };
 enum { SLOT_BITS = 6, SLOTS = 1 << SLOT_BITS, GROUPS = 64, PAIR = 2, MISSES = 256, WRITES = 16, QUADS = 16, SCALE = 16 };
 enum { LEAST_BYTES = 32 }; /* of a burst of GDDR */
 /* Instructions and constants come in blocks of 256 bytes. A window into a constant buffer, where it is not 0: the buffer's
    number above that of the first of its one or two blocks. Their lines in memory are made up, apart from those of the trace. */
-enum { BLOCK_LINES = 4, WINDOWS = 4, TWO_BLOCKS = 1 << 14, WINDOW_BITS = (1 << 12) - 1 };
+enum { BLOCK_LINES = 4, WINDOWS = 4, WINDOW_BITS = (1 << 12) - 1 };
 enum { CODE_LINE = 1 << 30, CONSTANT_LINE = 1 << 29 };
 
 struct wave {

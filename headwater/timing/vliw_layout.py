@@ -23,8 +23,10 @@ KINDS: Final = ("FLOW", "ALU", "GROUP", "FETCHES", "FETCH", "WRITE", "WAIT_ACK")
 """What an instruction is."""
 FLAGS: Final = ("LOCAL", "POPS", "BARRIER", "UNCACHED", "PIXEL", "COMPLETE", "VERTEX")
 """Bits of an instruction's ``flags``."""
-CLAUSES: Final = ("ALU clause", "fetch clause", "write")
-"""Happenings behind those of wavefronts."""
+CLAUSES: Final = (("SHOW_ALU", "ALU clause"), ("SHOW_FETCH", "fetch clause"), ("SHOW_WRITE", "write"))
+"""Happenings behind those of wavefronts, by their names in the engine."""
+TWO_BLOCKS: Final = 1 << 14
+"""Of a window: it has two blocks."""
 
 CHIP: Final = Struct(
     "chip",
@@ -79,4 +81,6 @@ SUMS: Final = (
     *("bank_bytes", "channel_bytes", "port_cycles", "pixels", "moved", "reads", "writes", "atomics"),
 )
 
-VLIW: Final = Family("vliw", CHIP, OP, SUMS, CAUSES, KINDS, (FLAGS,), is_vliw=True)
+NUMBERS: Final = (("TWO_BLOCKS", TWO_BLOCKS), *((name, len(CAUSES) + n) for n, (name, _) in enumerate(CLAUSES, 1)))
+
+VLIW: Final = Family("vliw", CHIP, OP, SUMS, CAUSES, KINDS, (FLAGS,), is_vliw=True, numbers=NUMBERS)

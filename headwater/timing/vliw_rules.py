@@ -20,7 +20,7 @@ from headwater.isa.vliw import table
 from headwater.isa.vliw.encode import clause_words, layout
 from headwater.isa.vliw.model import LDS_OQ_A, LDS_OQ_B_POP
 from headwater.timing.layout import SEGMENT, Memory, filled
-from headwater.timing.vliw_layout import CHIP, FLAGS, KINDS, OP
+from headwater.timing.vliw_layout import CHIP, FLAGS, KINDS, OP, TWO_BLOCKS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ CHANNEL_BITS: Final = 32  # [G]
 
 (FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK) = range(len(KINDS))
 LOCAL, POPS, BARRIER, UNCACHED, PIXEL, COMPLETE, VERTEX = (1 << n for n in range(len(FLAGS)))
-WINDOW, TWO_BLOCKS = 1 << 15, 1 << 14
+WINDOW: Final = 1 << 15
 LOCK_TWO: Final = 2
 SHARED_MODES: Final = (5, 6)  # [I] INDEX_GLOBAL and INDEX_GLOBAL_AR_X
 MOST_RECORDS: Final = 64  # what the engine has room for in a SIMD engine

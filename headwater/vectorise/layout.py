@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headwater.native.structure import Struct
+
 LINE_BYTES = 64
 """A cache line, which streaming stores should fill."""
 
@@ -13,8 +15,8 @@ LOCAL_ALIGN_BYTES = 128
 STATE_BYTES = 64
 """Where a stopped chunk's frame keeps the barrier it stopped at: one cache line before its saved values."""
 
-TALLY_RECORD_BYTES = 16
-"""Of each tally behind the arguments in the args block: its address and its bytes."""
+TALLY = Struct("tally", ("u64", "to", 1), ("u64", "bytes", 1), align=0)
+"""Of each tally, behind the arguments in the args block: the address and the bytes of what it is added to."""
 
 TALLY_SLACK_BYTES = 128
 """Before and behind a thread's own table of a tally, and added to the argument like it: what a faulty kernel writes

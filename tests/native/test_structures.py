@@ -121,6 +121,40 @@ def test_c_sources_declare_no_structure_that_python_shares_with_them(package, he
     assert not own
 
 
+def _names(source: str) -> set[str]:
+    """The numbers that a C source defines."""
+    plain = re.sub(r"/\*.*?\*/", "", source, flags=re.DOTALL)
+    listed = ",".join(re.findall(r"enum\s*\{([^}]*)\}", plain)).split(",")
+    enumerators = {one.partition("=")[0].strip() for one in listed} - {""}
+    return enumerators | set(re.findall(r"^#define\s+(\w+)", plain, re.MULTILINE))
+
+
+def _support_header() -> str:
+    return layout.c_header() + layout.access_header()
+
+
+LIBRARIES: list[tuple[Callable[[], str], str, Sequence[str]]] = [
+    (pool.c_header, "native", ("pool.c",)),
+    (_support_header, "emulate/wave", ("support.c",)),
+    (vliw_layout.c_header, "emulate/vliw", ("control.c",)),
+    (_check_header, "emulate/watch", ("repeats.h", "lanes.h", *check.CheckObserver.library)),
+    (_trace_header, "emulate/watch", ("repeats.h", "lanes.h", *trace.TraceObserver.library)),
+    *(
+        (partial(timing_layout.c_header, family), "timing", ("shared_resources.h", "waves.h", "machine.h", file))
+        for family, file in ((GCN, "gcn.c"), (VLIW, "vliw.c"))
+    ),
+]
+"""A header, and the folder and names of the C sources that it stands before."""
+
+
+@pytest.mark.parametrize(("header", "folder", "files"), LIBRARIES)
+def test_c_sources_define_no_number_that_python_gives_them(header, folder, files):
+    own = _names("".join((ROOT / folder / name).read_text(encoding="utf-8") for name in files))
+    given = _names(header())
+    assert given
+    assert not own & given
+
+
 def test_the_launch_block_is_reached_by_its_fields_names_alone():
     places = re.compile(r"\bblock\[\d|ptr %(?:launch|block), i64 \d|i64, ptr %launch")
     numbers = [

@@ -9,11 +9,10 @@ from typing import Protocol
 
 from headwater.emulate.gcn.reference_matrix import shape_of
 from headwater.emulate.wave.builder import Builder
-from headwater.emulate.wave.layout import LANES
+from headwater.emulate.wave.layout import FACTORS, LANES
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Registers, number
 from headwater.isa.gcn.model import Constant, Instruction, Register, Source, constant_bits
 
-_KINDS = {"f32": 0, "f16": 1, "bf16": 2, "i8": 3, "f64": 4, "fp8": 5, "bf8": 6, "xf32": 7}
 _FACTOR_REGISTERS, RESULT_REGISTERS = 2, 32
 ARRAY_REGISTERS = 2 * _FACTOR_REGISTERS + RESULT_REGISTERS
 """Registers that a call takes: A, B, then C."""
@@ -49,7 +48,7 @@ def translate(t: Context, instruction: Instruction) -> None:
     places = [_place(t, at, 0) for at in (0, _FACTOR_REGISTERS, 2 * _FACTOR_REGISTERS)]
     fields = instruction.fields
     broadcast, chosen = (fields.get("cbsz", 0), fields.get("abid", 0)) if result != "f64" else (0, 0)
-    kinds = _KINDS[shape.a] | _KINDS[shape.b] << 8
+    kinds = FACTORS.index(shape.a) | FACTORS.index(shape.b) << 8
     numbers = (m, k, blocks, kinds, shape.per_lane, broadcast, chosen)
     arguments = [f"i32 {n}" for n in numbers] + [f"ptr {place}" for place in places]
     b.line(f"call void @hw_matrix({', '.join(arguments)})")

@@ -11,7 +11,6 @@
 HIDDEN u64 hw_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32 lane, struct slot *slot);
 HIDDEN void hw_fault(struct wave *w, u32 kind, u64 pc, u32 lane, u64 address, u64 bytes, u64 detail);
 
-enum { WRITE = 1 };
 #define NOWHERE (~0ull) /* the place of an element that is not in memory */
 
 static float as_float(u32 bits) { float value; __builtin_memcpy(&value, &bits, 4); return value; }

@@ -336,7 +336,7 @@ def c_header() -> str:
 
 def support() -> bytes:
     """Object code of texels.c, from the disk cache."""
-    from headwater.emulate.wave.layout import c_header as layout_header
+    from headwater.emulate.wave.layout import access_header, c_header as layout_header
     from headwater.native.compile_c import compile_c
 
-    return compile_c(layout_header() + c_header() + Path(__file__).with_name("texels.c").read_text())
+    return compile_c(layout_header() + access_header() + c_header() + Path(__file__).with_name("texels.c").read_text())

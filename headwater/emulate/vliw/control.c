@@ -9,8 +9,6 @@ static int stack_fault(struct wave *w, u64 pc, u64 what) {
     return -1;
 }
 
-enum { TOO_DEEP, NOTHING_PUSHED, TOO_MANY_LOOPS, NO_LOOP, TOO_MANY_CALLS };
-
 HIDDEN int hw_cf_push(struct wave *w, struct cf *f, u64 pc) {
     if (f->depth == STACK_LIMIT) return stack_fault(w, pc, TOO_DEEP);
     f->stack[f->depth++] = f->active;

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS
-from headwater.emulate.vliw.layout import LAUNCH, RESOURCE
+from headwater.emulate.vliw.layout import LAUNCH, RESOURCE, STACK_FAULTS
 from headwater.emulate.wave import layout
 from headwater.errors import KernelFault, SourceError, Span
 from headwater.native.faults import Extent, place_in
@@ -25,13 +25,13 @@ _SPACES = {
     "ring": "ring",
     "reduction": "the reduction buffer",
 }
-_STACK = (
-    "pushes more masks than the control-flow stack holds",
-    "pops a mask that was not pushed",
-    "has more loops inside each other than there may be",
-    "leaves or ends a loop that has not begun",
-    "has more calls inside each other than there may be",
-)
+_STACK = {
+    "TOO_DEEP": "pushes more masks than the control-flow stack holds",
+    "NOTHING_PUSHED": "pops a mask that was not pushed",
+    "TOO_MANY_LOOPS": "has more loops inside each other than there may be",
+    "NO_LOOP": "leaves or ends a loop that has not begun",
+    "TOO_MANY_CALLS": "has more calls inside each other than there may be",
+}
 
 
 def explain(launch: ShaderLaunch, record: Sequence[int], extents: Sequence[Extent]) -> KernelFault:
@@ -68,7 +68,7 @@ def explain(launch: ShaderLaunch, record: Sequence[int], extents: Sequence[Exten
         access = "writes" if field("detail") else "reads"
         message = f"{who} {access} {amount} at byte {field('address')} of its scratch memory, which has {size}"
     elif kind == layout.FAULT_STACK:
-        message = f"{whole} {_STACK[field('detail')]}"
+        message = f"{whole} {_STACK[STACK_FAULTS[field('detail')]]}"
     else:
         message = f"{whole} failed with the unknown code {kind}"
     message = f"{message}\n    {instruction_text(launch, pc)}; {groups}"

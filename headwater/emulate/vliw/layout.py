@@ -65,9 +65,14 @@ SHARED_BYTES: Final = 128 * 4 * REGISTER_BYTES
 """Memory of a SIMD engine's shared registers, as many as their numbers reach."""
 
 
+STACK_FAULTS: Final = ("TOO_DEEP", "NOTHING_PUSHED", "TOO_MANY_LOOPS", "NO_LOOP", "TOO_MANY_CALLS")
+"""What a fault of the control-flow stack says of its cause."""
+
+
 def c_header() -> str:
     """The declarations that ``control.c`` begins with, after those of `headwater.emulate.wave.layout.c_header`."""
-    return f"#define STACK_LIMIT {STACK_LIMIT}\n#define LOOP_LIMIT {LOOP_LIMIT}\n{CF.declaration()}"
+    faults = f"enum {{ {', '.join(STACK_FAULTS)} }};\n"
+    return f"#define STACK_LIMIT {STACK_LIMIT}\n#define LOOP_LIMIT {LOOP_LIMIT}\n{faults}{CF.declaration()}"
 
 
 SHARED: Final = (CF,)

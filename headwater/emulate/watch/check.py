@@ -48,8 +48,9 @@ _FACTS: Final = ("WRITES", "IS_ATOMIC", "STILL", "COMPARES", "MASKS", "MONOTONE"
 _WRITES, _ATOMIC, _STILL, _COMPARES, _MASKS, _MONOTONE, _IN_LDS, _LOOKS_FIRST = (
     1 << (16 + n) for n in range(len(_FACTS))
 )
-_ELSEWHERE = 2
-"""What a finding says of a race with several other groups."""
+_OTHER_ACCESSES: Final = ("READ", "WROTE", "WROTE_ELSEWHERE")
+"""What a finding says of a race's other access; the last: of other groups."""
+_ELSEWHERE = _OTHER_ACCESSES.index("WROTE_ELSEWHERE")
 _MANY, _WHO = 1 << 31, (1 << 31) - 1
 _ROOM = 64
 """Findings that are kept apart; kernels with more places that are wrong are not thought of."""
@@ -139,7 +140,9 @@ def c_header() -> str:
     """The declarations of check.c's own, behind those of `headwater.emulate.watch.staging.c_header`."""
     kinds = ", ".join(f"{name} = {number}" for number, name in enumerate(_FINDINGS, 1))
     facts = ", ".join(f"{name} = 1 << {number}" for number, name in enumerate(_FACTS, 16))
-    numbers = f"enum {{ {kinds} }};\nenum {{ {facts} }};\nenum {{ GRANULES = {_GRANULES}, MANY = {_MANY}u }};\n"
+    others = ", ".join(_OTHER_ACCESSES)
+    numbers = f"enum {{ {kinds} }};\nenum {{ {facts} }};\nenum {{ {others} }};\n"
+    numbers += f"enum {{ GRANULES = {_GRANULES}, MANY = {_MANY}u }};\n"
     return numbers + "".join(one.declaration() for one in SHARED)
 
 

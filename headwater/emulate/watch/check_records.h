@@ -13,7 +13,6 @@
    that it compares with; MASKS, a plain write of the bytes of a dword whose bits `values` has second; MONOTONE, one that leaves memory
    as it is unless the value there is one that it is to change, so that a plain read may look at that first.
    Found when it runs: IN_LDS, a flat instruction has accessed the LDS; LOOKS_FIRST, a plain read before a MONOTONE function. */
-enum { READ, WROTE, WROTE_ELSEWHERE }; /* a race's other access; the last: of other groups */
 enum { MOST_WAVES = 1 << 25, MOST_EPOCHS = 1 << 16, MOST_RUNS = 20, WIDEST_STRIDE = 5 };
 
 /* An identity: bits 0-30 the work-item (granule g of a record that goes by a rule: plus g >> rule), 31 an atomic function,

@@ -6,7 +6,6 @@
 #else
 #define SCALAR
 #endif
-enum { SITE_BITS = 0xffff, KIND_SHIFT = 16, KIND_BITS = 15, WIDE = 1u << 31 }; /* of what hw_again is told */
 
 HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 base, u64 mask);
 HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 address, u64 lanes);

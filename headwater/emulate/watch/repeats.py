@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 KIND_SHIFT, WIDE = 16, 1 << 31
 """What `hw_again` is given beside the site's number: the kind of memory, and whether addresses have high halves."""
+NUMBERS = {
+    "SITE_BITS": (1 << KIND_SHIFT) - 1,
+    "KIND_SHIFT": KIND_SHIFT,
+    "KIND_BITS": WIDE - 1 >> KIND_SHIFT,
+    "WIDE": WIDE,
+}
+"""The same for C, with masks of both."""
 Place = Callable[[str, int], str]
 """A pointer to a field of a site, some bytes further."""
 _CLOBBERS = "~{memory},~{dirflag},~{fpsr},~{flags}"

@@ -441,7 +441,8 @@ def c_header() -> str:
         for name, what in (("HIDDEN", "hidden"), ("EXPORT", "default"))
     )
     head = f"#define RECORDER_HEAD_BYTES {RECORDER_HEAD_BYTES}\n#define PATH_ROOM {PATH_ROOM}\n{RECORDER.declaration()}"
-    return f"{layout.c_header()}{kinds}{head}{visible}{SITE.declaration()}"
+    numbers = "".join(f"#define {name} {number}u\n" for name, number in repeats.NUMBERS.items())
+    return f"{layout.c_header()}{kinds}{numbers}{head}{visible}{SITE.declaration()}"
 
 
 SHARED: Final = (*layout.SHARED, RECORDER, SITE)

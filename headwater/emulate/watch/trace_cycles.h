@@ -1,6 +1,6 @@
 /* Addresses of 64 lanes in; how many cycles the LDS, or the unit in front of the caches, takes for them, out. */
 
-enum { LINE_BYTES = 64, MOST_BANKS = 128 };
+enum { MOST_BANKS = 128 };
 enum { AT_ONCE = 32 }; /* dwords that are compared with each other */
 
 /* Of 32 numbers, those that have the bit. */

@@ -69,6 +69,7 @@ def c_header() -> str:
     """The declarations that what writes and what reads traces begins with."""
     constants = {
         "CHUNK_MAGIC": CHUNK_MAGIC,
+        "LINE_BYTES": LINE_BYTES,
         "LIST": LIST,
         "LINEAR": LINEAR,
         "UNIFORM": UNIFORM,

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headwater.emulate.wave.builder import Builder
+from headwater.emulate.wave.layout import ACCESSES
 from headwater.emulate.wave.registers import PART
 
 if TYPE_CHECKING:
     from headwater.emulate.wave.memory import Address
 
-WRITE, FLAT, LDS, PRIVATE, GDS, ARENA, RESOURCE, BUFFER = 1, 2, 4, 8, 16, 32, 64, 128
-"""Bits of ``how``: see support.c."""
+WRITE, FLAT, LDS, PRIVATE, GDS, ARENA, RESOURCE, BUFFER = (1 << n for n in range(len(ACCESSES)))
+"""Bits of ``how``: those of `ACCESSES`."""
 
 _CLOBBERS = "~{memory},~{dirflag},~{fpsr},~{flags}"
 

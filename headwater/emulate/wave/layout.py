@@ -34,6 +34,13 @@ GWS_RESOURCES: Final = 64
 """Counters of global wave synchronisation (AMD, Vega ISA Reference Guide, "DS_GWS_INIT": a number of 6 bits)."""
 GWS_OPERATIONS: Final = ("init", "v", "br", "p", "release_all", "barrier")
 
+ACCESSES: Final = ("WRITE", "FLAT", "IN_LDS", "IN_PRIVATE", "IN_GDS", "IN_ARENA", "IN_RESOURCE", "IN_BUFFER")
+"""How memory is accessed, a bit each: see support.c."""
+VECTOR_LANES: Final = 16
+"""Lanes that vector code is written for at a time: one machine register."""
+FACTORS: Final = ("f32", "f16", "bf16", "i8", "f64", "fp8", "bf8", "xf32")
+"""Types of the factors of matrix operations, by number."""
+
 # What `hw_wave` returns. AT_GWS: it has asked for an operation of global wave synchronisation.
 ENDED, AT_BARRIER, STOPPED, AT_GWS = 0, 1, 2, 3
 
@@ -179,7 +186,14 @@ def round_up(number: int, multiple: int) -> int:
 
 def support_source() -> str:
     """The C that all emulated code is linked with."""
-    return c_header() + Path(__file__).with_name("support.c").read_text()
+    return c_header() + access_header() + Path(__file__).with_name("support.c").read_text()
+
+
+def access_header() -> str:
+    """The declarations of those who have ``support.c`` access memory, behind those of `c_header`."""
+    constants = {name: 1 << n for n, name in enumerate(ACCESSES)}
+    constants |= {"PART": VECTOR_LANES, **{name.upper(): n for n, name in enumerate(FACTORS)}}
+    return "".join(f"#define {name} {value}\n" for name, value in constants.items())
 
 
 def trait_bits(traits: Traits) -> int:

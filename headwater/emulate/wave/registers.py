@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from headwater.emulate.wave.builder import Builder, Value
-from headwater.emulate.wave.layout import LANES, PRIVATE_APERTURE, SHARED_APERTURE
+from headwater.emulate.wave.layout import LANES, PRIVATE_APERTURE, SHARED_APERTURE, VECTOR_LANES
 from headwater.isa.gcn.model import (
     EXEC,
     EXECZ,
@@ -24,7 +24,7 @@ from headwater.isa.gcn.model import (
     Register,
 )
 
-PART_LANES = 16
+PART_LANES = VECTOR_LANES
 PARTS = LANES // PART_LANES
 PART = f"<{PART_LANES} x i32>"
 PART_MASK = f"<{PART_LANES} x i1>"

@@ -48,7 +48,6 @@ static inline const struct allocation *find(const struct wave *w, u64 address, u
 /* Bits of `how`: a write; a flat address, which may lie in an aperture; the slot is the LDS, the wavefront's private memory,
    the GDS or a resource's descriptor instead of a memory of the last allocation; the address is one of the arena; the base
    is a `struct buffer`, the low half of an address an offset, the high one an index. */
-enum { WRITE = 1, FLAT = 2, IN_LDS = 4, IN_PRIVATE = 8, IN_GDS = 16, IN_ARENA = 32, IN_RESOURCE = 64, IN_BUFFER = 128 };
 
 /* An allocation of the arena, whose 32-bit addresses VLIW shaders use: `start` and `end` are such addresses, `flags` is what
    is added to them to get the host's, with the flag WRITABLE. Its slots have a third word, that summand. */
@@ -130,8 +129,6 @@ static int move_lane(struct wave *w, u64 address, u32 bytes, u32 how, u64 pc, u3
     }
     return 1;
 }
-
-enum { PART = 16 };
 
 /* Sixteen lanes' access at `base + (high << 32 | low)`. `info`: bits 0-7 how, 8-15 the first lane, 16-23 bytes of each, 32-63
    the instruction's address. `buffer`: u32 low[16], high[16], then data: dword d of lane l is data[16 * d + l]. A load
@@ -317,7 +314,6 @@ HIDDEN u32 hw_stop(struct wave *w, u32 kind, u64 pc, u64 detail) {
 
 /* ---- matrices --------------------------------------------------------------------------------------------------- */
 
-enum { F32, F16, BF16, I8, F64, FP8, BF8, XF32 };
 enum { MOST_FACTORS = 8 }; /* of a lane */
 
 static inline float from_bits(u32 bits) { float value; __builtin_memcpy(&value, &bits, 4); return value; }

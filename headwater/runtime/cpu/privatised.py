@@ -19,7 +19,7 @@ from headwater.runtime.host.arguments import layout
 from headwater.runtime.host.memory import HostBuffer
 from headwater.runtime.host.packer import LocalMemory, Placement
 from headwater.runtime.streams import Stream
-from headwater.vectorise.layout import TALLY_RECORD_BYTES, TALLY_SLACK_BYTES
+from headwater.vectorise.layout import TALLY, TALLY_SLACK_BYTES
 
 if TYPE_CHECKING:
     from headwater.opencl.host import KernelCode
@@ -42,8 +42,8 @@ class PrivateTables:
         """The `struct` format of the argument block of code for them: behind the arguments, a record for each table of
         the address and bytes of what it is added to."""
         records = len(self._tallies)
-        arguments_bytes = code.args_bytes - records * TALLY_RECORD_BYTES
-        return layout(codes, code.arg_offsets, arguments_bytes) + records * "QQ"
+        arguments_bytes = code.args_bytes - records * TALLY.size_bytes
+        return layout(codes, code.arg_offsets, arguments_bytes) + records * TALLY.format
 
     def locating(self, memory: LocalMemory) -> Callable[[Sequence[Any], list[Any]], Placement]:
         """The function that puts their places among the values to be packed."""
@@ -55,7 +55,8 @@ class PrivateTables:
             for i, offset in zip(memory.indices, placed.offsets, strict=False):
                 values[i] = offset
             for i, size, offset in zip(self._tallies, nbytes, placed.offsets[locals_end:], strict=True):
-                values += [values[i], size]
+                record = {"to": values[i], "bytes": size}
+                values += [record[field] for field in TALLY.offset]
                 values[i] = offset + TALLY_SLACK_BYTES
             return placed
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from headwater.llvm.ir import Function
 from headwater.llvm.types import LOCAL_SPACE, Type, ptr_type
-from headwater.vectorise.layout import TALLY_RECORD_BYTES, TALLY_SLACK_BYTES
+from headwater.vectorise.layout import TALLY, TALLY_SLACK_BYTES
 
 _MERGED_BY = {"add": "add", "sub": "add", "or": "or", "xor": "xor", "umax": "umax"}
 """Operations that change nothing by 0, with which a thread's table begins, and what adds such tables up."""
@@ -82,12 +82,12 @@ def begin(found: tuple[Tally, ...], args_bytes: int) -> list[str]:
         "begin:",
     ]
     for k, tally in enumerate(found):
-        at = args_bytes + k * TALLY_RECORD_BYTES
+        at = args_bytes + k * TALLY.size_bytes
         own = f"addrspacecast {ptr_type(LOCAL_SPACE)} %arg{tally.position} to ptr"
         lines += [
-            f"  %tally{k}.to.p = getelementptr i8, ptr %args, i64 {at}",
+            f"  %tally{k}.to.p = getelementptr i8, ptr %args, i64 {at + TALLY.offset['to']}",
             f"  %tally{k}.user = load ptr, ptr %tally{k}.to.p",
-            f"  %tally{k}.bytes.p = getelementptr i8, ptr %args, i64 {at + 8}",
+            f"  %tally{k}.bytes.p = getelementptr i8, ptr %args, i64 {at + TALLY.offset['bytes']}",
             f"  %tally{k}.inner = load i64, ptr %tally{k}.bytes.p",
             f"  %tally{k}.bytes = add i64 %tally{k}.inner, {2 * TALLY_SLACK_BYTES}",
             f"  %tally{k}.table = {own}",
