@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +12,7 @@ from headwater import chips
 from headwater.errors import LimitError, ResourceError, SourceError, UsageError
 from headwater.il.parser import parse
 from headwater.isa.vliw import decode, encode
-from headwater.isa.vliw.compiler import compile_program
+from headwater.isa.vliw.compiler import compile_program, driver
 from headwater.isa.vliw.printer import text
 from tests.counted import count_calls
 from tests.vliw_compiler.il_runs import CHIPS
@@ -273,6 +274,46 @@ def test_what_is_spilled_is_not_read_back_all_at_once():
     made = compile_program(parse(f"{head}{loads}\nfence_memory\n{stores}\nend\n"), few_registers("hd5870", 40))
     assert made.gprs <= 40
     assert made.scratch_bytes > 0
+
+
+@pytest.mark.parametrize("wanted", [4, 30, 557, 1500])
+def test_attempts_are_few_however_many_variables_have_to_be_spilled(monkeypatch, wanted):
+    """Where it helps nobody to spill fewer than it takes, as in a loop of hundreds of variables that are alike."""
+    tried = []
+
+    class Attempt:
+        lengths = (1.0,) * 2000
+
+        def __init__(self, program, facts, target, filename, spilled, share):
+            tried.append(len(spilled))
+            self.registers = SimpleNamespace(count=100 if len(spilled) >= wanted else 126)
+            self.spilled = len(spilled)
+
+        def compiled(self):
+            return self.spilled
+
+    monkeypatch.setattr(driver, "_Attempt", Attempt)
+    found = driver._fitted(None, None, SimpleNamespace(gprs=124), "", "")
+    assert wanted <= found <= max(24, 8 * wanted // 7 + 1)
+    assert len(tried) <= 2 * wanted.bit_length()
+
+
+def test_more_variables_than_registers_are_refused_soon(monkeypatch):
+    """All are loaded together, change in a loop, and are wanted at its end: to spill some helps nobody."""
+    n = 100
+    loads = "\n".join(f"iadd r300.x, r0.x, l{k}.x\nuav_raw_load_id(0) r{k}.x, r300.x" for k in range(1, n + 1))
+    turns = "\n".join(f"imad r{k}.x, r{k}.x, l1.x, r{k % n + 1}.x" for k in range(1, n + 1))
+    sums = "\n".join(f"ixor r301.x, r301.x, r{k}.x" for k in range(1, n + 1))
+    literals = "\n".join(f"dcl_literal l{k}, {4 * k}, 0, 0, 0" for k in range(1, n + 1))
+    head = f"il_cs_2_0\ndcl_num_thread_per_group 64\ndcl_raw_uav_id(0)\n{literals}\nishl r0.x, vAbsTidFlat.x, l1.x\n"
+    loop = f"whileloop\niadd r302.x, r302.x, l1.x\n{turns}\nige r303.x, r302.x, r1.x\nbreak_logicalnz r303.x\nendloop"
+    source = f"{head}{loads}\n{loop}\n{sums}\nuav_raw_store_id(0) mem.x, r0.x, r301.x\nend\n"
+    attempts = []
+    schedule = driver.schedule
+    monkeypatch.setattr(driver, "schedule", lambda *args: attempts.append(args) or schedule(*args))
+    with pytest.raises(ResourceError, match="registers"):
+        compile_program(parse(source), few_registers("hd5870", 24))
+    assert len(attempts) <= 7
 
 
 def test_values_wait_to_be_computed_until_there_is_room():

@@ -28,6 +28,8 @@ SHARED_REGISTERS = 128
 _MAX_SPILLED = 2000
 _SPILL_MARGIN = 16
 """Components more than seem too many: what is read back takes registers, too."""
+_SPILL_PRECISION = 8
+"""Of the variables that are spilled, the part that may be more than it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +83,32 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
 
 
 def _fitted(program: Program, facts: Facts, target: Target, filename: str, chip: str) -> CompiledShader:
-    """The program with as many variables in scratch memory as it takes."""
+    """The program with as many variables in scratch memory as it takes.
+
+    Where some more of them help little, as where hundreds are alike, twice as many are tried next, and numbers between
+    the last two when it fits: so that attempts grow with the logarithm of how many it takes.
+    """
     share = FULL_SHARE
     made = _Attempt(program, facts, target, filename, frozenset(), share)
     spilled: frozenset[int] = frozenset()
+    before, factor, too_few = 0, 1, 0
     while (excess := made.registers.count - target.gprs) > 0 and len(spilled) < _MAX_SPILLED:
-        more = spill.choose(made.lengths, 4 * excess + _SPILL_MARGIN, spilled)
+        if 2 * excess > before > 0:
+            factor *= 2
+        before, too_few = excess, len(spilled)
+        more = spill.choose(made.lengths, factor * (4 * excess + _SPILL_MARGIN), spilled)
         if more == spilled:
             break
         spilled = more
         share /= 2  # what is read back must not all be there at once
         made = _Attempt(program, facts, target, filename, spilled, share)
+    while factor > 1 and excess <= 0 and len(spilled) - too_few > len(spilled) // _SPILL_PRECISION:
+        fewer = spill.choose(made.lengths, (too_few + len(spilled)) // 2, frozenset())
+        attempt = _Attempt(program, facts, target, filename, fewer, share)
+        if attempt.registers.count <= target.gprs:
+            made, spilled = attempt, fewer
+        else:
+            too_few = len(fewer)
     if excess <= 0:
         return made.compiled()
     raise LimitError(
