@@ -18,12 +18,12 @@ from headwater.errors import DeviceError, SourceError, Span, UsageError
 from headwater.hip import host_api
 from headwater.hip.signatures import Kernel, is_dynamic_local, kernels_of
 from headwater.llvm.ir import Body, Global, Module
-from headwater.llvm.text import without_comdat, without_field, without_metadata, without_words
+from headwater.llvm.text import with_names, without_comdat, without_field, without_metadata, without_words
 from headwater.opencl import clang, includes
 from headwater.opencl.kernels import HIP_OPTION
 from headwater.opencl.library_calls import with_library_calls
 from headwater.opencl.platforms import SPIR
-from headwater.opencl.symbols import symbol_of, with_plain_symbols
+from headwater.opencl.symbols import symbol_of
 from headwater.vectorise import DYNAMIC_LOCAL
 
 INCLUDE = Path(__file__).with_name("include")
@@ -159,7 +159,7 @@ def compile_to_ir(
         if includes.present(source):
             read = clang.included(listing.read_text(errors="surrogateescape"), cwd)
             found = tuple(sorted(looked_at | {path for path in read if not path.startswith(str(INCLUDE))}))
-    module = Module(with_plain_symbols(done.stdout.decode()))
+    module = Module(with_names(done.stdout.decode(), symbol_of))
     kernels = kernels_of(module)
     _refuse_unset(module, source, filename)
     _as_opencl(module, kernels, keep_lines=debug or parsed.debug, on_host=on_host)

@@ -15,7 +15,7 @@ from headwater.base import reading, temporary
 from headwater.errors import InternalError, ResourceError, SourceError, Span, UsageError, span_of_bytes
 from headwater.llvm.ir import Module
 from headwater.llvm.metadata import elements, numbers, strings
-from headwater.llvm.text import type_end, unescaped
+from headwater.llvm.text import type_end, unescaped, with_names
 from headwater.native import limits, toolchain
 from headwater.opencl import extensions, includes, tables, unsupported
 from headwater.opencl.kernels import (
@@ -27,7 +27,7 @@ from headwater.opencl.kernels import (
 )
 from headwater.opencl.library_calls import with_library_calls
 from headwater.opencl.platforms import SPIR
-from headwater.opencl.symbols import name_of, with_plain_symbols
+from headwater.opencl.symbols import name_of, symbol_of
 
 HEADER = Path(__file__).with_name("header.h")
 MEDIA_OPS = HEADER.with_name("amd_media_ops.h")
@@ -257,7 +257,7 @@ def compile_to_ir(
         raise source_error(messages, source, filename, cwd)
     if any("address_space" in text for text in (source, options, *map(_text_of, found))):
         _refuse_spaces(flags, source, filename, cwd, timeout)
-    module = Module(with_plain_symbols(done.stdout.decode()))
+    module = Module(with_names(done.stdout.decode(), symbol_of))
     taken = tables.without_tables(module)
     unsupported.without_weak(module)
     unsupported.without_addresses_of_blocks(module)
@@ -289,7 +289,7 @@ def _ir_with_places(flags: list[str], source: str, filename: str, cwd: str | Non
     done = _run_on_program([*flags, "-w", "-g", *_HERE, *_EMIT], source, filename, cwd, timeout)
     if done.returncode:
         raise source_error(done.stderr.decode(errors="replace"), source, filename, cwd)
-    module = Module(with_plain_symbols(done.stdout.decode()))
+    module = Module(with_names(done.stdout.decode(), symbol_of))
     unsupported.without_weak(module)
     return module
 

@@ -33,7 +33,7 @@ from headwater.llvm.text import string_bytes, tells, with_plain_types
 from headwater.llvm.types import LOCAL_SPACE, PRIVATE_SPACE
 from headwater.native.shared import BOUNDS_SUFFIX, FITS_SUFFIX
 from headwater.opencl.checked import settle, with_definedness, with_printing, without_speculation
-from headwater.opencl.kernels import BoundsTest, Built, CodeRequest
+from headwater.opencl.kernels import AccessLine, BoundsTest, Built, CodeRequest, TestedAccess
 from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.printf import parse as parse_format, strings_in
@@ -261,14 +261,14 @@ def _bounds_test(kernel: Kernel, symbol: str) -> BoundsTest:
     locals_bytes = dict(
         zip((p.name for p in kernel.function.params[-len(kernel.locals_bytes) :]), kernel.locals_bytes, strict=False)
     )
-    accesses = tuple((a.position, a.bytes, a.writes, locals_bytes.get(a.root, 0)) for a in found.accesses)
+    accesses = tuple(TestedAccess(a.position, a.bytes, a.writes, locals_bytes.get(a.root, 0)) for a in found.accesses)
     return BoundsTest(symbol, found.sized, found.values, accesses)
 
 
-def access_lines(text: str, kernel_name: str) -> list[tuple[int, int, bool, int, int]]:
-    """Of each access that `BoundsTest` numbers: argument, bytes, whether it writes; line and column from ``text``."""
+def access_lines(text: str, kernel_name: str) -> list[AccessLine]:
+    """Where each access that `BoundsTest` numbers stands in the source, from ``text``."""
     found = read_kernel(Module(text), kernel_name, as_written=True, bounds=BOUNDS_SUFFIX).bounds.accesses
-    return [(access.position, access.bytes, access.writes, access.line, access.column) for access in found]
+    return [AccessLine(one.position, one.bytes, one.writes, one.line, one.column) for one in found]
 
 
 def vectorised(

@@ -17,7 +17,7 @@ from headwater.base.freshness import digests, fresh, native_state, unchanged
 from headwater.errors import LimitError
 from headwater.native.shared import ENTRY, FITS_SUFFIX, library_name, link_shared
 from headwater.opencl import includes
-from headwater.opencl.kernels import BoundsTest, Built, CodeRequest, KernelInfo
+from headwater.opencl.kernels import AccessLine, BoundsTest, Built, CodeRequest, KernelInfo, TestedAccess
 from headwater.opencl.symbols import symbol_of
 from headwater.vectorise.analysis.row_count import Flow
 from headwater.vectorise.layout import STATE_BYTES, TALLY, Layout
@@ -139,13 +139,11 @@ class HostModule:
                 self._prepared[kernel] = known
         return known
 
-    def access_lines(self, kernel: str) -> list[tuple[int, int, bool, int, int]]:
+    def access_lines(self, kernel: str) -> list[AccessLine]:
         """Where the source has the accesses of `BoundsTest`, if this is a module with checks."""
         from headwater.native.worker import WORKER
 
-        found: list[tuple[int, int, bool, int, int]] = WORKER.call(
-            "opencl.codegen:access_lines", self.text(kernel), symbol_of(kernel)
-        )
+        found: list[AccessLine] = WORKER.call("opencl.codegen:access_lines", self.text(kernel), symbol_of(kernel))
         return found
 
     def layout(self, kernel: str, local_size: Size, global_size: Size) -> Layout:
@@ -354,7 +352,7 @@ def _content(text: str | Path) -> str:
 
 
 def _bounds_test(data: dict[str, Any]) -> BoundsTest:
-    accesses = tuple((position, nbytes, writes, local) for position, nbytes, writes, local in data["accesses"])
+    accesses = tuple(TestedAccess(*access) for access in data["accesses"])
     return BoundsTest(data["symbol"], tuple(data["sized"]), tuple(data["values"]), accesses)
 
 

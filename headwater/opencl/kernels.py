@@ -62,19 +62,39 @@ class CodeRequest(NamedTuple):
     guarded: bool = False
 
 
+class TestedAccess(NamedTuple):
+    """An access that is tested before a launch: the position of the argument that it is to (-1 for a __local variable),
+    its bytes, whether it writes, and the bytes of the __local variable."""
+
+    position: int
+    nbytes: int
+    writes: bool
+    local_bytes: int
+
+
+class AccessLine(NamedTuple):
+    """Where such an access stands in the source: ``position``, ``nbytes`` and ``writes`` as in `TestedAccess`, then its
+    line and column, 0 where they are not known."""
+
+    position: int
+    nbytes: int
+    writes: bool
+    line: int
+    column: int
+
+
 class BoundsTest(NamedTuple):
     """What a kernel's native code can say of accesses outside of arrays before a launch.
 
     ``symbol``: the function that says it (`headwater.vectorise.bounds.code.write_bounds`), "" if there is none.
-    ``sized``, ``values``: positions of the arguments whose bytes and whose values it depends on. ``accesses``: of each,
-    by number, the argument's position (-1 for a __local variable), its bytes, whether it writes, and the bytes of the
-    __local variable.
+    ``sized``, ``values``: positions of the arguments whose bytes and whose values it depends on. ``accesses``: by their
+    numbers.
     """
 
     symbol: str = ""
     sized: tuple[int, ...] = ()
     values: tuple[int, ...] = ()
-    accesses: tuple[tuple[int, int, bool, int], ...] = ()
+    accesses: tuple[TestedAccess, ...] = ()
 
 
 class Built(NamedTuple):

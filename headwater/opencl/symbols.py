@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-from headwater.llvm.text import with_names
-
 _OTHER = re.compile(r"[^\w.-]", re.ASCII)
 _LETTER = re.compile(r"\.\.u([0-9a-f]{2,6})\.")
 
@@ -23,8 +21,3 @@ def symbol_of(name: str) -> str:
 def name_of(symbol: str) -> str:
     """The way back from `symbol_of`."""
     return _LETTER.sub(lambda m: chr(int(m[1], 16)), symbol) if "..u" in symbol else symbol
-
-
-def with_plain_symbols(ir: str) -> str:
-    """IR text as clang prints it, with the symbols of `symbol_of`."""
-    return with_names(ir, symbol_of)

@@ -22,7 +22,7 @@ from headwater.runtime.values import Local
 
 if TYPE_CHECKING:
     from headwater.native.pool import Task
-    from headwater.opencl.kernels import BoundsTest
+    from headwater.opencl.kernels import AccessLine, BoundsTest
     from headwater.runtime.host.kernel import HostKernel
 
 _TOLD = 4  # `headwater.vectorise.bounds.code.TOLD`
@@ -41,7 +41,7 @@ class ArrayBounds:
     def __init__(
         self,
         kernel: HostKernel,
-        access_lines: Callable[[], Sequence[tuple[int, int, bool, int, int]]],
+        access_lines: Callable[[], Sequence[AccessLine]],
         test: BoundsTest,
         outside: Callable[..., int],
         launch: Sequence[int],
@@ -58,12 +58,14 @@ class ArrayBounds:
         numbers = (ctypes.c_int64 * (1 + len(sizes) + _TOLD))(1, *sizes)
         number = self.outside(task.block_address, task.args_address, ctypes.addressof(numbers))
         offset, *item = numbers[1 + len(sizes) :]
-        position, size, writes, local = self.test.accesses[number - 1]
+        access = self.test.accesses[number - 1]
+        position, size = access.position, access.nbytes
         where = f"at byte {offset}" if offset >= 0 else f"{_bytes(-offset)} before its beginning"
+        given = self._given(args, position, access.local_bytes)
         message = (
-            f"{self._given(args, position, local)}; work-item ({', '.join(map(str, item[: len(self._launch)]))}) of "
+            f"{given}; work-item ({', '.join(map(str, item[: len(self._launch)]))}) of "
             f"{self._kernel.title}, launched over {' x '.join(map(str, self._launch))} "
-            f"work-item{'s' * (self._launch != (1,))}, {'writes' if writes else 'reads'} {_bytes(size)} {where}"
+            f"work-item{'s' * (self._launch != (1,))}, {'writes' if access.writes else 'reads'} {_bytes(size)} {where}"
         )
         hint = self._remedy(position, offset + size) if offset >= 0 else _SHIFT
         arg = self._kernel.info.args[position]
@@ -103,10 +105,10 @@ class ArrayBounds:
         """The same with its line of the source, if that can be found by compiling it once more."""
         with suppress(HeadwaterError, LookupError):
             found = self._access_lines()
-            told = [(position, size, writes) for position, size, writes, _, _ in found]
-            if told != [access[:3] for access in self.test.accesses]:
+            told = [(one.position, one.nbytes, one.writes) for one in found]
+            if told != [(one.position, one.nbytes, one.writes) for one in self.test.accesses]:
                 return error
-            line, column = found[number - 1][3:]
+            line, column = found[number - 1].line, found[number - 1].column
             lines = self._kernel.program_source.splitlines()
             text = lines[line - 1] if 0 < line <= len(lines) else ""
             if line:

@@ -23,7 +23,7 @@ from headwater.runtime.shapes import Size, check_sizes, offset_of, sizes, three
 
 if TYPE_CHECKING:
     from headwater.opencl.host import HostModule, KernelCode
-    from headwater.opencl.kernels import KernelInfo
+    from headwater.opencl.kernels import AccessLine, KernelInfo
 
 MAX_GROUP_SIZE = 4096  # work-items; a group's local memory and frames should fit a core's cache
 MAX_ID = 1 << 31  # ids are below it, which makes 32-bit index arithmetic exact (`headwater.opencl.codegen.ID_RANGE`)
@@ -85,7 +85,7 @@ class CpuKernel(HostKernel):
         self._module = module
         self._checked = checked
 
-    def access_lines(self) -> list[tuple[int, int, bool, int, int]]:
+    def access_lines(self) -> list[AccessLine]:
         """Where the source has the accesses that are tested before launches (`HostModule.access_lines`)."""
         module: HostModule = self._checked()
         return module.access_lines(self.info.name)

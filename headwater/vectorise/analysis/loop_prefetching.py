@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import Function, Inst
@@ -40,6 +41,20 @@ class PrefetchPlan:
     types: dict[str, Type]
 
 
+class _Stream(NamedTuple):
+    """Loads of a block that go through the same memory: their addresses but for a constant."""
+
+    block: str
+    address: frozenset[tuple[Product, int]]
+
+
+class _First(NamedTuple):
+    """The load of a stream that is first at new memory, and the constant in its address."""
+
+    offset: int
+    load: str
+
+
 def plan_prefetches(
     function: Function, cfg: Cfg, shapes: Shapes, striding: Container[str], uneven: frozenset[str], *, wanted: bool
 ) -> PrefetchPlan:
@@ -48,7 +63,7 @@ def plan_prefetches(
     whose trips differ from work-item to work-item. Not ``wanted``: only what the next chunk reads is prefetched."""
     sums = Sums(function)
     # Of loads that are a constant apart, as a stencil's along a line, the one that is first at new memory counts.
-    streams: dict[tuple[str, frozenset[tuple[Product, int]]], tuple[int, str]] = {}
+    streams: dict[_Stream, _First] = {}
     for name in cfg.order:
         insts = function.blocks[name].insts
         if (cfg.loop_of[name] is None or name in striding) and not any(i.op in _ATOMIC for i in insts):
@@ -56,13 +71,13 @@ def plan_prefetches(
                 if _goes_on(inst, shapes):
                     place = dict(sums.of(inst.args[0]))
                     offset = place.pop((), 0)
-                    key = name, frozenset(place.items())
-                    streams[key] = max(streams.get(key, (offset, inst.name)), (offset, inst.name))
+                    stream, first = _Stream(name, frozenset(place.items())), _First(offset, inst.name)
+                    streams[stream] = max(streams.get(stream, first), first)
     worthwhile = wanted and len(streams) <= MOST_STREAMS
     types = {p.name: p.ty for p in function.params}
     types |= {i.name: i.ty for name in cfg.order for i in function.blocks[name].insts if i.name}
     return PrefetchPlan(
-        streams={load for _, load in streams.values()} if worthwhile else set(),
+        streams={first.load for first in streams.values()} if worthwhile else set(),
         next_chunk=walked_loads(function, cfg, shapes, GLOBAL_SPACE),
         table_stretches=_table_stretches(function, cfg, sums, uneven) if wanted else {},
         types=types,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from headwater.llvm.ir import Inst, Value
 from headwater.llvm.types import I1, Type, vec_type
 from headwater.vectorise.analysis.shapes import Shape
@@ -12,12 +14,21 @@ from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.values import part, whole_value
 
 
+class _SlotStore(NamedTuple):
+    """A value that an edge leaves in a slot. All are computed before the first is stored, as they may depend on
+    one another."""
+
+    slot: str
+    ty: Type
+    value: str
+
+
 def write_edges(
     ctx: Lowering, source: str, targets: list[str], *, together: bool = False, shared: bool = False
 ) -> None:
     """Hand the lanes that leave ``source`` over: into the targets' masks and phis. ``together``: all go there;
     ``shared``: only into phis that all rows share."""
-    pending: list[tuple[str, Type, str]] = []
+    pending: list[_SlotStore] = []
     for target in targets:
         rows = range(ctx.plan.layout.rows)
         lanes = [None if together else _edge_mask(ctx, source, target, row) for row in rows]
@@ -29,8 +40,8 @@ def write_edges(
                 continue
             if not value.is_undefined:
                 _collect_phi(ctx, phi, value, None if plain else lanes, pending)
-    for slot, ty, text in pending:
-        ctx.writer.store_slot(slot, ty, text)
+    for store in pending:
+        ctx.writer.store_slot(store.slot, store.ty, store.value)
 
 
 def _edge_mask(ctx: Lowering, source: str, target: str, row: int) -> str | None:
@@ -67,9 +78,7 @@ def _is_plain(ctx: Lowering, source: str, target: str) -> bool:
     return ctx.plan.linear.mask_class[source] == ctx.plan.linear.mask_class[target]
 
 
-def _collect_masks(
-    ctx: Lowering, source: str, target: str, lanes: list[str | None], pending: list[tuple[str, Type, str]]
-) -> None:
+def _collect_masks(ctx: Lowering, source: str, target: str, lanes: list[str | None], pending: list[_SlotStore]) -> None:
     if not ctx.plan.linear.owns_mask(target):
         return
     loop = ctx.plan.cfg.loop_of[target]
@@ -82,11 +91,11 @@ def _collect_masks(
         if not sets:
             old = ctx.writer.load_slot(slot, mask_type(ctx.plan.layout))
             new = ctx.writer.let(f"or {mask_type(ctx.plan.layout)} {old}, {new}")
-        pending.append((slot, mask_type(ctx.plan.layout), new))
+        pending.append(_SlotStore(slot, mask_type(ctx.plan.layout), new))
 
 
 def _collect_phi(
-    ctx: Lowering, phi: Inst, value: Value, lanes: list[str | None] | None, pending: list[tuple[str, Type, str]]
+    ctx: Lowering, phi: Inst, value: Value, lanes: list[str | None] | None, pending: list[_SlotStore]
 ) -> None:
     shape = ctx.plan.shapes.of.get(phi.name, Shape())
     for component, form, ty in pieces_of(ctx, phi.name, phi.ty, shape):
@@ -103,7 +112,7 @@ def _collect_phi(
                 else:
                     test = f"i1 {any_lane(ctx, chosen)}"
                 new = ctx.writer.let(f"select {test}, {ty} {new}, {ty} {old}")
-            pending.append((slot, ty, new))
+            pending.append(_SlotStore(slot, ty, new))
 
 
 def _choosing(ctx: Lowering, lanes: list[str | None], row: int, shape: Shape) -> str | None:
