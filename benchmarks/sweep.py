@@ -29,12 +29,16 @@ SOURCE = """kernel void f(global float *x, int turns) {
 }"""
 
 
-def plan(points: int):
-    """A kernel whose replay takes some tens of milliseconds, at so many clocks."""
+def plan(points: int, turns: int):
+    """A kernel at so many clocks: 64 turns take some tens of milliseconds to replay."""
     return read(
         {
             "device": "vega64",
-            "kernel": {"source": SOURCE, "arguments": ["random:65536", "64"], "local": "64"},
+            "kernel": {
+                "source": SOURCE,
+                "arguments": ["random:65536" if turns > 1 else "random:4096", str(turns)],
+                "local": "64",
+            },
             "set": {"clock_mhz": {"low": 800, "high": 1600, "count": points}},
         }
     )
@@ -45,9 +49,9 @@ def processor_s() -> float:
     return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
-def replayed(points: int) -> float:
+def replayed(points: int, turns: int) -> float:
     """Processor seconds of one replay with its report, in this process."""
-    ((job, places),) = plan(points).grouped()
+    ((job, places),) = plan(points, turns).grouped()
     with tempfile.TemporaryDirectory() as folder:
         prepared = work.prepare(job, places, {}, set(), Path(folder))
         recorded = work.Replays().opened(b"", lambda: prepared.traced)
@@ -59,7 +63,7 @@ def replayed(points: int) -> float:
     return statistics.median(seconds)
 
 
-def swept(points: int, workers: int) -> tuple[float, float]:
+def swept(points: int, turns: int, workers: int) -> tuple[float, float]:
     """Seconds on the clock from the first row to the last, a point; and processor seconds of a point, without what the
     start of workers takes."""
     first: list[float] = []
@@ -70,27 +74,35 @@ def swept(points: int, workers: int) -> tuple[float, float]:
 
     with tempfile.TemporaryDirectory() as folder:
         before = processor_s()
-        entry.run(plan(2), Store(Path(folder, "start"), create=True), workers=workers)
+        entry.run(plan(2, turns), Store(Path(folder, "start"), create=True), workers=workers)
         start = processor_s() - before
         before = processor_s()
-        state = entry.run(plan(points), Store(Path(folder, "r"), create=True), workers=workers, progress=progress)
+        state = entry.run(
+            plan(points, turns), Store(Path(folder, "r"), create=True), workers=workers, progress=progress
+        )
         spent = processor_s() - before - start
         assert state.done == points
         return (time.perf_counter() - first[0]) / (points - first[1]), spent / (points - 2)
 
 
-CODE = """import sys, time, resource
+CODE = """import sys, time
 from headwater.sweep.store import Store
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-began = time.perf_counter()
+
+def own():
+    (line,) = (line for line in open("/proc/self/status") if line.startswith("RssAnon"))
+    return int(line.split()[1])
+
+before = own()
+began = time.process_time()
 store = Store(sys.argv[1])
-spent = time.perf_counter() - began
-print(len(store), spent, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+spent = time.process_time() - began
+print(len(store), spent, (own() - before) / 1024)
 """
 
 
 def opened(path: Path) -> list[float]:
-    """Rows of a store, seconds to open it and MiB that this takes, in a process of its own: the median of five."""
+    """Rows of a store, processor seconds to open it and MiB of memory that this takes beside the files, which are
+    mapped, in a process of its own: the median of five."""
     found = []
     for _ in range(5):
         ran = subprocess.run([sys.executable, "-c", CODE, str(path)], capture_output=True, text=True, check=True)
@@ -111,7 +123,10 @@ def stores(rows: int) -> None:
             store.write(records)
             size = sum(one.stat().st_size for one in store.path.rglob("*.rows")) / 2**20
             there, seconds, memory = opened(store.path)
-            print(f"{there:,.0f} rows, {size:.0f} MiB: opened in {seconds:.2f} s with {memory:.0f} MiB of memory")
+            print(
+                f"{there:,.0f} rows, {size:.0f} MiB: opened in {seconds:.2f} s of a processor, "
+                f"with {memory:.0f} MiB beside the mapped files"
+            )
 
 
 def main() -> None:
@@ -121,11 +136,14 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     args = parser.parse_args()
     stores(args.rows)
-    alone = replayed(args.points)
-    one_clock, one = swept(args.points, 1)
-    print(f"a replay with its report: {1e3 * alone:.2f} ms of a processor; a point of a sweep: {1e3 * one:.2f} ms")
-    print(f"overhead of a point: {1e3 * (one - alone):.2f} ms, {one / alone:.3f} times the replay")
-    many_clock, many = swept(args.points, args.workers)
+    alone = replayed(args.points, 1)
+    _, one = swept(args.points, 1, 1)
+    print(
+        f"a short replay with its report: {1e3 * alone:.2f} ms of a processor; a point of a sweep: {1e3 * one:.2f} ms"
+    )
+    print(f"overhead of a point: {1e3 * (one - alone):.2f} ms")
+    one_clock, one = swept(args.points, 64, 1)
+    many_clock, many = swept(args.points, 64, args.workers)
     speed = one_clock / many_clock
     print(
         f"{args.workers} workers: {speed:.2f} times the speed of one, {speed / args.workers:.3f} a worker; "
