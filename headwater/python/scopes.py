@@ -31,6 +31,7 @@ class _Walk(ast.NodeVisitor):
         self.open_loops: list[str] = []
         self.counters: set[str] = set()
         self.not_counters: set[str] = set()
+        self.stores: dict[str, int] = {}
         self.pairs: list[tuple[ast.Assign, ast.While]] = []
 
     def block(self, body: list[ast.stmt]) -> None:
@@ -46,21 +47,28 @@ class _Walk(ast.NodeVisitor):
         self.first.setdefault(name, (self.path, statement))
         self.paths.setdefault(name, []).append(self.path)
 
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """Nothing."""
+
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
             if node.id not in self.open_loops:
                 self.not_counters.add(node.id)
         else:
-            self.names.add(node.id)
+            self.store(node.id)
             self.not_counters.add(node.id)
         self.use(node.id)
+
+    def store(self, name: str) -> None:
+        self.names.add(name)
+        self.stores[name] = self.stores.get(name, 0) + 1
 
     def assigned(self, targets: list[ast.expr], value: ast.expr | None, node: ast.stmt) -> None:
         if value is not None:
             self.visit(value)
         for target in targets:
             if isinstance(target, ast.Name) and len(targets) == 1:
-                self.names.add(target.id)
+                self.store(target.id)
                 self.not_counters.add(target.id)
                 self.use(target.id, node)
             else:
@@ -89,7 +97,7 @@ class _Walk(ast.NodeVisitor):
         self.visit(node.iter)
         if isinstance(node.target, ast.Name):
             name = node.target.id
-            self.names.add(name)
+            self.store(name)
             self.use(name)
             self.counters.add(name)
             if name in self.open_loops:
@@ -120,6 +128,4 @@ def scopes(tree: ast.FunctionDef) -> Scopes:
         for name in [target.id for target in before.targets if isinstance(target, ast.Name)]
         if len(walk.paths[name]) == 1 + sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(loop))
     }
-    stored = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    stores = {name: stored.count(name) for name in walk.names}
-    return Scopes(walk.names, inline, walk.counters - walk.not_counters - parameters, alone, stores)
+    return Scopes(walk.names, inline, walk.counters - walk.not_counters - parameters, alone, walk.stores)

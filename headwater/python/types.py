@@ -19,14 +19,15 @@ Space = Literal["global", "constant", "local", "private"]
 Layout = Literal["C", "strided"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Type:
-    """Any type of a kernel in Python; ``name``: what messages call it."""
+    """Any type of a kernel in Python; ``name``: what messages call it. Of numbers and of `Special` types there is one
+    object each, so that they are compared quickly."""
 
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scalar(Type):
     """A number: ``kind`` "b", "i", "u" or "f" as in NumPy, ``bits`` wide, ``c`` its name in OpenCL C.
 
@@ -144,7 +145,7 @@ class Constant(Type):
     value: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Special(Type):
     """A type without values in memory: of literals that take the type of what they meet, of work-item functions, of
     samplers, and of nothing."""
