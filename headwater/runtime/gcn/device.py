@@ -17,7 +17,7 @@ from headwater.runtime.gcn.launch import GcnLaunch
 from headwater.runtime.host.kernel import HostKernel
 from headwater.runtime.interface import DeviceProgram, Prepared
 from headwater.runtime.shapes import Size, check_sizes, offset_of, sizes, three
-from headwater.runtime.simulated.device import SimulatedDevice, WhenCalled
+from headwater.runtime.simulated.device import SimulatedDevice, WhenCalled, observed
 
 if TYPE_CHECKING:
     from headwater.base.arrays import Array
@@ -106,9 +106,7 @@ class GcnKernel(HostKernel):
         check: bool | None = None,
         lds_bytes: int = 0,
     ) -> Prepared:
-        from headwater.emulate.watch.hooks import is_watched
-
-        if is_watched():
+        if observed(check):
             # Without code that nobody watches: it would be compiled for nothing.
             return WhenCalled(self, global_size, local_size, offset, check, lds_bytes)
         return super().prepare(global_size, local_size, offset, check=check, lds_bytes=lds_bytes)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from headwater.base.version import VERSION
 from headwater.emulate.watch import unwritten
+from headwater.errors import UsageError
 from headwater.runtime.host.device import HostDevice
 from headwater.runtime.host.memory import HostBuffer
 from headwater.runtime.interface import Buffer, DeviceProgram
@@ -94,6 +95,23 @@ class SimulatedDevice(HostDevice):
 def _has_data(buffer: Buffer) -> None:
     assert isinstance(buffer, HostBuffer)
     unwritten.written(buffer.address)
+
+
+def observed(check: bool | None) -> bool:
+    """Whether a trace, statistics or simulated time is being made of the launches that are prepared now.
+
+    A launch has one watcher: HEADWATER_CHECK is passed over meanwhile, and ``check=True`` is a UsageError.
+    """
+    from headwater.emulate.watch.hooks import is_watched
+
+    if not is_watched():
+        return False
+    if check:
+        raise UsageError(
+            "a launch cannot be checked while its trace, statistics or simulated time are made",
+            hint="run it twice: once with check=True, and once without",
+        )
+    return True
 
 
 class WhenCalled:

@@ -171,11 +171,12 @@ class LoadedShader:
         check: bool = False,
     ) -> ShaderLaunch:
         """The launch for sizes and kinds of resources (``others``: what is not among the views); kept for the next
-        time. ``check``: it ends in a KernelFault for what docs/checks.md says."""
+        time. ``check``: it ends in a KernelFault for what docs/checks.md says; not while a trace, statistics or
+        simulated time is made, since a launch has one watcher."""
         bindings = replace(kinds_of(views, samplers), others=others)
         key = repr(shape), f"{bindings.key()}{' checked' if check else ''}"
         found = self._launches.get(key)
-        if is_watched() and not check:
+        if is_watched():
             # Without code that nobody watches: it would be compiled for nothing.
             return ShaderLaunch(self.owner, self.machine, self.chip, shape, bindings, watcher=wanted())
         if found is None:

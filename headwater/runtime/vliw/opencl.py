@@ -18,7 +18,6 @@ import numpy as np
 
 from headwater.base.arrays import address, aligned_bytes
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
-from headwater.emulate.watch.hooks import is_watched
 from headwater.emulate.wave.launched import SimulatedTask
 from headwater.emulate.wave.layout import round_up
 from headwater.errors import LaunchError, UsageError
@@ -30,7 +29,7 @@ from headwater.runtime.images import Image as Picture
 from headwater.runtime.interface import DeviceProgram, Prepared
 from headwater.runtime.shapes import Size
 from headwater.runtime.simulated import printf_memory
-from headwater.runtime.simulated.device import WhenCalled
+from headwater.runtime.simulated.device import WhenCalled, observed
 from headwater.runtime.values import refuse_lds
 from headwater.runtime.vliw.device import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, check_limits, machine_of
 from headwater.runtime.vliw.images import image_of
@@ -123,7 +122,7 @@ class _OpenClKernel(ShaderKernel):
         lds_bytes: int = 0,
     ) -> Prepared:
         refuse_lds(self.info.name, self.device.name, lds_bytes)
-        if is_watched() and not (check_wanted() if check is None else check):
+        if observed(check):
             # Without code that nobody watches: it would be compiled for nothing.
             return WhenCalled(self, global_size, local_size, offset, check)
         return super().prepare(global_size, local_size, offset, check=check)

@@ -591,6 +591,24 @@ def test_launches_inside_are_watched(program):
     assert [r.totals is not None for r in recordings] == [True]
 
 
+@pytest.mark.parametrize("chip", ["vega64", "hd5870"])
+def test_watching_goes_before_checks_of_the_environment(chip, monkeypatch):
+    monkeypatch.setenv("HEADWATER_CHECK", "1")
+    recordings = []
+
+    def record_one():
+        recordings.append(Recording())
+        return recordings[-1]
+
+    compiled = hw.compile(SOURCE, device=chip)
+    data = np.ones(64, np.float32)
+    with watching(record_one):
+        compiled.add[(64,), (64,)](data, data, np.zeros(64, np.float32), device=chip)
+        with pytest.raises(hw.UsageError, match="cannot be checked while"):
+            compiled.add[(64,), (64,)](data, data, np.zeros(64, np.float32), device=chip, check=True)
+    assert [r.totals is not None for r in recordings] == [True]
+
+
 def test_damaged_files_are_told(program, tmp_path):
     path = tmp_path / "a.trace"
     record(program, "add", (64,), (64,), [np.ones(64, np.float32) for _ in range(3)], path)
