@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import zlib
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
@@ -269,9 +270,9 @@ def struct_of_dtype(dtype: np.dtype[Any]) -> Struct:
         [dtype.fields[n][1] for n in dtype.names],  # type: ignore[index]
     ):
         raise UsageError(f"{dtype} is not laid out as a struct of C is", hint="np.dtype([…], align=True)")
-    number = len(_dtype_structs)
+    digest = zlib.crc32(repr(dtype.descr).encode())  # the same in each process, so that the text is
     made = _dtype_structs[dtype] = Struct(
-        f"record of {', '.join(dtype.names)}", f"struct record{number}", tuple(fields)
+        f"record of {', '.join(dtype.names)}", f"struct record_{digest:08x}", tuple(fields)
     )
     return made
 

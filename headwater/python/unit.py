@@ -84,6 +84,7 @@ class Unit:
     names: set[str] = field(default_factory=set)
     helpers: dict[str, None] = field(default_factory=dict)
     structs: dict[str, str] = field(default_factory=dict)
+    struct_names: dict[Struct, str] = field(default_factory=dict)
     tables: dict[int, tuple[Any, str, str]] = field(default_factory=dict)
     captured: dict[tuple[int, str], Captured] = field(default_factory=dict)
     arrays: list[Any] = field(default_factory=list)
@@ -114,10 +115,15 @@ class Unit:
         if isinstance(kind, (Scalar, Vector)):
             return "uchar" if memory and kind.c == "bool" else kind.c
         if isinstance(kind, Struct):
-            if kind.c not in self.structs:
+            if kind not in self.struct_names:
                 members = [f"    {self.c_type(part, True)} {c_name(name)};\n" for name, part in kind.fields]
-                self.structs[kind.c] = f"{kind.c} {{\n{''.join(members)}}};\n"
-            return kind.c
+                name, number = kind.c, 1
+                while name in self.structs:  # another class has the same name
+                    number += 1
+                    name = f"{kind.c}_{number}"
+                self.structs[name] = f"{name} {{\n{''.join(members)}}};\n"
+                self.struct_names[kind] = name
+            return self.struct_names[kind]
         if isinstance(kind, Tuple):
             parts = [self.c_type(part) for part in kind.parts]
             name = f"struct tuple_{'_'.join(part.replace(' ', '_').replace('*', 'p') for part in parts)}"

@@ -106,6 +106,22 @@ def test_structs_of_dataclasses():
     assert bodies.tolist() == [(0.125, 0.25, 0), (0.5, 1, 0), (1, 3, 1)]
 
 
+Other = dataclasses.make_dataclass("Body", [("hits", hw.int32), ("place", hw.float32)])
+
+
+@hw.kernel
+def count(bodies: hw.array(Body), others: hw.array(Other)):
+    i = hw.global_id(0)
+    others[i] = Other(bodies[i].hits + 1, bodies[i].place)
+
+
+def test_structs_of_the_same_name():
+    bodies = np.array([(0.5, 1, 3)], np.dtype([("place", "f4"), ("speed", "f4"), ("hits", "i4")], align=True))
+    others = np.zeros(1, np.dtype([("hits", "i4"), ("place", "f4")], align=True))
+    count[1, None](bodies, others)
+    assert others.tolist() == [(4, 0.5)]
+
+
 @hw.kernel
 def histogram(values, bins, sums):
     i = hw.global_id(0)
