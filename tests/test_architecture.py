@@ -197,7 +197,7 @@ OF_LLVM = re.compile(
 )
 """What a pattern over the text of LLVM IR has: names of values (``%x``), symbols (``@f``), nodes (``!7``), words, types."""
 NOT_OF_LLVM = {
-    "emulate/gcn/reference_matrix.py": ("v_mfma_",),  # mnemonics, whose types are called i8
+    "emulate/gcn/reference_matrix.py": ("v_s?mfmac?_",),  # mnemonics, whose types are called i8
     "isa/gcn/prelude.py": ("^(?:@raw",),  # functions of the language of semantics
     "opencl/library_calls.py": (r"llvm\.(?P<name>",),  # names of intrinsics
 }

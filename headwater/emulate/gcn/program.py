@@ -389,7 +389,17 @@ def keeps_old(instruction: Instruction, name: str, what: Semantics) -> bool:
     return dest.op_sel != 0 or (instruction.form in ("VOP3", "VOP3P") and dest.type in ("f16", "b16", "u16", "i16"))
 
 
-_CROSS = ("v_readlane", "v_readfirstlane", "ds_bpermute", "ds_permute", "ds_swizzle", "v_permlane", "v_mfma", "ds_gws_")
+_CROSS = (
+    "v_readlane",
+    "v_readfirstlane",
+    "ds_bpermute",
+    "ds_permute",
+    "ds_swizzle",
+    "v_permlane",
+    "v_mfma",
+    "v_smfmac",
+    "ds_gws_",
+)
 
 
 def reads_other_lanes(instruction: Instruction, what: Semantics) -> bool:

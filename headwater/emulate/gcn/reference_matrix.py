@@ -7,7 +7,7 @@ instruction calculator say which lane and register holds which element.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from headwater.emulate.wave.layout import LANES
 from headwater.isa.gcn.model import Constant, Instruction, Literal, Register, Source, constant_bits
 
 _NAME = re.compile(
-    r"v_mfma_(?P<result>[a-z]+\d+)_(?P<m>\d+)x\d+x(?P<k>\d+)_?(?:(?P<blocks>\d+)b_)?"
+    r"v_s?mfmac?_(?P<result>[a-z]+\d+)_(?P<m>\d+)x\d+x(?P<k>\d+)_?(?:(?P<blocks>\d+)b_)?"
     r"(?P<a>f32|f16|bf16|i8|f64|xf32|fp8|bf8)(?:_(?P<b>fp8|bf8))?(?P<one_k>_1k)?$"
 )
 _ACC = 256
@@ -29,7 +29,8 @@ _WIDTHS = {"f32": 32, "f64": 64, "f16": 16, "i8": 8, "bf16": 16, "xf32": 32, "fp
 
 class Shape(NamedTuple):
     """A matrix instruction: the result's type, its rows and columns (``m``), the depth ``k``, both factors' types, how
-    many ``blocks`` are multiplied, and how many factors a lane has of each."""
+    many ``blocks`` are multiplied, and how many factors a lane has of A. ``sparse``: A has two factors for each four of
+    B, of which a lane has twice as many."""
 
     result: str
     m: int
@@ -38,6 +39,13 @@ class Shape(NamedTuple):
     b: str
     blocks: int
     per_lane: int
+    sparse: bool = False
+
+    def index_bit(self, fields: Mapping[str, int]) -> int:
+        """Where the indices of a sparse A begin in their register: ABID chooses among as many sets as fit, if CBSZ is 0
+        (AMD, "CDNA3" Instruction Set Architecture Reference Guide, "Sparse Matrix")."""
+        bits = 2 * self.per_lane
+        return fields["abid"] % (32 // bits) * bits if not fields["cbsz"] else 0
 
 
 @cache
@@ -50,6 +58,8 @@ def shape_of(name: str) -> Shape:
     if name.endswith(f"x{k}{a}{found['one_k'] or ''}"):
         per_lane = {"f32": 1, "f64": 1, "f16": 4, "i8": 4, "bf16": 4 if found["one_k"] else 2}[a]
         return Shape(result, m, k, a, b, LANES * per_lane // (m * k), per_lane)
+    if name.startswith("v_smfmac"):
+        return Shape(result, m, k, a, b, 1, m * k // 2 // LANES, sparse=True)
     blocks = int(found["blocks"] or 1)
     return Shape(result, m, k, a, b, blocks, m * k * blocks // LANES)
 
@@ -57,6 +67,9 @@ def shape_of(name: str) -> Shape:
 def multiply(vectors: Array, instruction: Instruction, bits: Callable[[Source], Array]) -> None:
     """D = A B + C for each block; products are added one after the other, each step rounded once."""
     shape = shape_of(instruction.row.name)
+    if shape.sparse:
+        _multiply_sparse(vectors, instruction, shape)
+        return
     result, m, k, blocks = shape.result, shape.m, shape.k, shape.blocks
     a = _factor(vectors, instruction, "S0", shape, shape.a)
     b = _factor(vectors, instruction, "S1", shape, shape.b)
@@ -81,6 +94,26 @@ def multiply(vectors: Array, instruction: Instruction, bits: Callable[[Source], 
     for (lane, register, _), value in total.items():
         for n in range(words):
             vectors[first + words * register + n, lane] = value >> 32 * n & 0xFFFFFFFF
+
+
+def _multiply_sparse(vectors: Array, instruction: Instruction, shape: Shape) -> None:
+    """D = A B + D for an A of which two bits for each factor say where it is among four."""
+    a = _factor(vectors, instruction, "S0", shape, shape.a)
+    b = _factor(vectors, instruction, "S1", shape._replace(per_lane=2 * shape.per_lane), shape.b)
+    index, dest = instruction.source("S2"), instruction.dest("D")
+    assert index is not None
+    assert dest is not None
+    first = dest.register.index + (_ACC if dest.register.file == "a" else 0)
+    bit = shape.index_bit(instruction.fields)
+    for i in range(shape.m):
+        for j in range(shape.m):
+            lane, register = place(shape.m, 1, shape.result, 0, i, j)
+            value = int(vectors[first + register, lane])
+            for n in range(shape.k // 2):
+                group, of_lane = divmod(n, shape.per_lane)
+                chosen = _element(vectors, index, 0, group * shape.m + i, 1) >> bit + 2 * of_lane & 3
+                value = _step(shape.result, a[0, i, n], b[0, j, n // 2 * 4 + chosen], value)
+            vectors[first + register, lane] = value
 
 
 def place(m: int, blocks: int, result: str, block: int, i: int, j: int) -> tuple[int, int]:

@@ -386,7 +386,7 @@ class _Function:
             self.t.b.start(self.t.b.label("unreachable"))
         elif what.effect("gws") is not None:
             gws.translate(self.t, instruction)
-        elif "mfma" in instruction.row.flags:
+        elif {"mfma", "smfmac"} & instruction.row.flags:
             matrix.translate(self.t, instruction)
         elif encoding in ("SOP1", "SOP2", "SOPC", "SOPK", "SOPP"):
             control.scalar(self.t, instruction)

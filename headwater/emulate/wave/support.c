@@ -314,7 +314,7 @@ HIDDEN u32 hw_stop(struct wave *w, u32 kind, u64 pc, u64 detail) {
 
 /* ---- matrices --------------------------------------------------------------------------------------------------- */
 
-enum { MOST_FACTORS = 8 }; /* of a lane */
+enum { MOST_FACTORS = 16 }; /* of a lane */
 
 static inline float from_bits(u32 bits) { float value; __builtin_memcpy(&value, &bits, 4); return value; }
 static inline u32 to_bits(float value) { u32 bits; __builtin_memcpy(&bits, &value, 4); return bits; }
@@ -419,6 +419,37 @@ static inline __attribute__((always_inline)) void rows(const struct product *p, 
             for (u32 j = 0; j < m; j++) row[j] = sums[j];
         }
     }
+}
+
+/* The same where A has two factors for each four of B: lane i of `index`, from bit `at` on, has for each factor of row i two
+   bits that say which of the four it meets. */
+static inline __attribute__((always_inline)) void sparse_rows(const struct product *p, const u32 m, const u32 *index, u32 at) {
+    u32 a[MOST_FACTORS][LANES], b[MOST_FACTORS][LANES];
+    widen(a, p->a, p->kind_a, p->per_lane);
+    widen(b, p->b, p->kind_b, 2 * p->per_lane);
+    for (u32 i = 0; i < m; i++) {
+        u32 lane, first = element(m, p->kind_a, 0, i, 0, &lane);
+        u32 *row = &p->c[first * LANES + lane], sums[32];
+        for (u32 j = 0; j < m; j++) sums[j] = row[j];
+        for (u32 group = 0; group < LANES / m; group++)
+            for (u32 n = 0; n < p->per_lane; n++) {
+                u32 x = a[n][group * m + i], chosen = index[group * m + i] >> (at + 2 * n) & 3;
+                const u32 *y = &b[n / 2 * 4 + chosen][group * m];
+                if (p->kind_a == I8)
+                    for (u32 j = 0; j < m; j++) sums[j] += x * y[j];
+                else
+                    for (u32 j = 0; j < m; j++)
+                        sums[j] = to_bits(__builtin_fmaf(from_bits(x), from_bits(y[j]), from_bits(sums[j])));
+            }
+        for (u32 j = 0; j < m; j++) row[j] = sums[j];
+    }
+}
+
+/* c += a b for a sparse one; `per_lane`: factors of A in a lane's registers. */
+HIDDEN void hw_sparse_matrix(u32 m, u32 kinds, u32 per_lane, u32 at, const u32 *a, const u32 *b, u32 *c, const u32 *index) {
+    struct product p = {0, 1, kinds & 255, kinds >> 8, per_lane, 0, 0, a, b, c};
+    if (m == 32) sparse_rows(&p, 32, index, at);
+    else sparse_rows(&p, 16, index, at);
 }
 
 static void doubles(const struct product *p, u32 m) {

@@ -139,6 +139,8 @@ v_mfma_f32_16x16x8_xf32 v[24:27], v[4:5], v[6:7], v[8:11]
 v_mfma_i32_16x16x32_i8 v[28:31], v[4:5], v[6:7], v[8:11]
 v_mfma_f32_4x4x4_16b_bf16 v[32:35], v[4:5], v[6:7], 1.0
 v_mfma_f32_16x16x16_f16 v[36:39], v[4:5], v[6:7], v[8:11]
+v_smfmac_f32_16x16x32_f16 v[44:47], v[4:5], v[8:11], v6 abid:2
+v_smfmac_i32_16x16x64_i8 v[48:51], v[4:5], v[8:11], v6 abid:1
 v_mfma_f32_32x32x4_xf32 a[0:15], v[4:5], v[6:7], 0
 s_nop 15
 v_accvgpr_read_b32 v40, a3
@@ -189,6 +191,37 @@ def test_products_of_bytes_and_of_xf32():
     found = product_of("v_mfma_f32_16x16x8_xf32", a, b).view(np.float32)
     assert found[0, :8].tolist() == [1] * 8
     assert found[1, :8].tolist() == [1 + 2**-9] * 8
+
+
+@pytest.mark.parametrize(("kind", "dtype", "depth", "sets"), [("f16", "f2", 32, 4), ("i8", "i1", 64, 2)])
+@pytest.mark.parametrize("cbsz", [0, 1])
+def test_sparse_products(kind, dtype, depth, sets, cbsz):
+    """Of each four factors of a row of A two are there; the register of indices has several sets, of which ABID chooses one
+    if CBSZ is 0 (AMD, "CDNA3" ISA Reference Guide)."""
+    rng = np.random.default_rng(3)
+    b = rng.integers(-4, 5, (depth, 16)).astype(dtype)
+    values = rng.integers(-4, 5, (16, depth // 4, 2)).astype(dtype)
+    chosen = np.array([[rng.choice(4, 2, replace=False) for _ in range(depth // 4)] for _ in range(16)])
+    dense = np.zeros((16, depth // 4, 4), dtype)
+    np.put_along_axis(dense, chosen, values, 2)
+    wave = make_wave(TARGET)
+    compressed = values.reshape(16, depth // 2)
+    for first, rows, step in ((2, compressed, depth // 8), (4, b.T, depth // 4)):
+        lanes = np.concatenate([rows[:, n : n + step] for n in range(0, rows.shape[1], step)])
+        words = np.ascontiguousarray(lanes).view(np.uint32)
+        wave.vectors[first : first + words.shape[1]] = words.T
+    bits = np.zeros(64, np.uint64)
+    for n in range(depth // 8):
+        per_lane = np.concatenate([chosen.reshape(16, -1)[:, g * (depth // 8) + n] for g in range(4)])
+        bits |= per_lane.astype(np.uint64) << np.uint64(2 * n)
+    own = 0 if cbsz else sets - 1
+    wave.vectors[1] = (bits << np.uint64(own * 32 // sets)).astype(np.uint32)
+    wave.vectors[8:12] = 0
+    result = "i32" if kind == "i8" else "f32"
+    run(f"v_smfmac_{result}_16x16x{depth}_{kind} v[8:11], v[2:3], v[4:7], v1 cbsz:{cbsz} abid:{sets - 1}", TARGET, wave)
+    i, j = np.meshgrid(np.arange(16), np.arange(16), indexing="ij")
+    found = wave.vectors[8 + i % 4, j + 16 * (i // 4)].view(np.int32 if kind == "i8" else np.float32)
+    assert (found == dense.reshape(16, depth).astype(float) @ b.astype(float)).all()
 
 
 def test_pairs_of_bfloats_are_added_in_memory():
