@@ -1,5 +1,12 @@
 // C = A B for square float matrices of n x n: tiles of TILE x TILE in local memory, UNROLL products at a time.
 // Global size (n, n), local size (TILE, TILE); n is a multiple of TILE, TILE of UNROLL.
+#ifndef TILE
+#define TILE 16
+#endif
+#ifndef UNROLL
+#define UNROLL 4
+#endif
+
 __kernel void tiled(__global const float *a, __global const float *b, __global float *c, int n)
 {
     __local float tile_a[TILE][TILE], tile_b[TILE][TILE];
