@@ -360,7 +360,7 @@ class Module:
                     function.blocks.clear()
                 block = function.blocks[f"%{label}"] = Block(f"%{label}")
                 continue
-            inst = body.inst(number)
+            inst = self.instruction(line)  # anew: whoever asks for a function may change it
             if inst is not None:
                 block.insts.append(inst)
         return function

@@ -404,6 +404,9 @@ def _read_call(reader: Reader, op: str) -> Inst:
     if reader.peek() == "(":  # the type of a variadic callee
         reader.skip_parens()
     callee = reader.next()
+    if callee == "asm":  # its words, its text and its constraints come before the arguments
+        while reader.peek() != "(":
+            reader.next()
     reader.expect("(")
     args: list[Value] = []
     while not reader.accept(")"):
@@ -418,7 +421,7 @@ def _read_call(reader: Reader, op: str) -> Inst:
             args.append(Value(SIMPLE["metadata"], "metadata"))
         else:
             args.append(reader.typed_value())
-    return Inst(op, ty, args=args, detail=callee[1:].strip('"'), flags=fast)
+    return Inst(op, ty, args=args, detail="" if callee == "asm" else callee[1:].strip('"'), flags=fast)
 
 
 def _read_atomicrmw(reader: Reader, op: str) -> Inst:

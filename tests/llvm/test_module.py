@@ -113,3 +113,24 @@ def test_types_end_where_they_end(ty):
 def test_what_is_not_ir_is_refused():
     with pytest.raises(InternalError, match="cannot read"):
         Module("define void k() {\n}\n")
+
+
+def test_assembly_is_a_call_of_nothing():
+    module = Module(
+        "define i32 @f(i32 %a) {\n"
+        '  %r = call i32 asm sideeffect "s_mov_b32 m0, -1\\0A ds_add_u32 $1", "=&v,v,~{memory}"(i32 %a) #3\n'
+        "  ret i32 %r\n}\n"
+    )
+    (block,) = module.function("f").blocks.values()
+    assert [(i.op, i.detail, [a.text for a in i.args]) for i in block.insts] == [
+        ("call", "", ["%a"]),
+        ("ret", "", ["%r"]),
+    ]
+
+
+def test_functions_that_are_read_are_their_readers_own():
+    module = Module("define i32 @f(i32 %a) {\n  %r = add i32 %a, 1\n  ret i32 %r\n}\n")
+    first = module.function("f").blocks
+    next(iter(first.values())).insts[0].name = "%other"
+    (block,) = module.function("f").blocks.values()
+    assert block.insts[0].name == "%r"

@@ -212,7 +212,9 @@ def sum_bf16(a: u32, b: u32):
     return (sum >> 16) | 64 if (sum & 0x7FFFFFFF) > 0x7F800000 else rounded
 
 def sum_f16(a: u32, b: u32):
-    return as_u16(as_f16(u16(a)) + as_f16(u16(b)))
+    sum = as_u16(as_f16(u16(a)) + as_f16(u16(b)))
+    second = u16(b | 0x200) if (b & 0x7FFF) > 0x7C00 else sum
+    return u16(a | 0x200) if (a & 0x7FFF) > 0x7C00 else second
 
 def sum_f16_pair(a: u32, b: u32):
     return concat(sum_f16(a, b), sum_f16(a >> 16, b >> 16))

@@ -262,11 +262,12 @@ FUNCTION float __hw_float_fma(float a, float b, float c) {
 }
 
 /* ---- bits, for chips that have no instructions for them */
+/* Not by fields of 2 bits, as it is mostly written: LLVM makes its popcount of that, which would call this one again. */
 FUNCTION uint __hw_popcount(uint x) {
-  x -= x >> 1 & 0x55555555u;
-  x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+  x = x - (x >> 1 & 0x77777777u) - (x >> 2 & 0x33333333u) - (x >> 3 & 0x11111111u);
   x = (x + (x >> 4)) & 0x0F0F0F0Fu;
-  return x * 0x01010101u >> 24;
+  x += x >> 8;
+  return (x + (x >> 16)) & 63;
 }
 FUNCTION uint __hw_reverse(uint x) {
   x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
