@@ -229,7 +229,7 @@ class Lanes:
             return made
         sources: list[Value] = []
         operands: dict[str, Array] = {}
-        for wanted in what.reads - {"CLAMP"}:
+        for wanted in what.reads:
             found = self._operand(instruction, wanted, what.types.get(wanted, "u32"), state)
             if found is None:
                 return []

@@ -184,7 +184,7 @@ class _State:
         if what.unsupported or what.effects or what.accesses or (any("f" in k for k in kinds) and name not in _PLAIN):
             return None
         names = [o.name for o in op.row.operands if o.name != "D"]
-        if len(names) != len(values) or what.reads - {"CLAMP", *names}:  # LDS atomics read memory
+        if len(names) != len(values) or what.reads - set(names):  # LDS atomics read memory
             return None
         made = evaluate(what, {n: v.start for n, v in zip(names, values, strict=True)}, _PLAIN_MODE).results.get("D")
         if not isinstance(made, np.ndarray) or made.dtype != np.uint32:

@@ -51,12 +51,14 @@ def mode_bits(mode: Mode) -> int:
         | mode.denorm16_64 << 6
         | mode.dx10_clamp << 8
         | mode.ieee << 9
+        | mode.half_overflow << 23
     )
 
 
-def mode_of(bits: int) -> Mode:
+def mode_of(bits: int, generation: int) -> Mode:
     """The fields of the MODE register."""
-    return Mode(bits & 3, bits >> 2 & 3, bits >> 4 & 3, bits >> 6 & 3, bool(bits >> 8 & 1), bool(bits >> 9 & 1))
+    fields = bits & 3, bits >> 2 & 3, bits >> 4 & 3, bits >> 6 & 3
+    return Mode(*fields, bool(bits >> 8 & 1), bool(bits >> 9 & 1), bool(bits >> 23 & 1), generation)
 
 
 def mode_after(instruction: Instruction, mode: Mode) -> Mode | None:
@@ -75,7 +77,7 @@ def mode_after(instruction: Instruction, mode: Mode) -> Mode | None:
         return None
     value = source.value.bits if isinstance(source.value, Literal) else constant_bits(source.value.code, "b32")
     mask = (1 << size) - 1 << offset
-    return mode_of((mode_bits(mode) & ~mask) | (value << offset & mask))
+    return mode_of((mode_bits(mode) & ~mask) | (value << offset & mask), mode.generation)
 
 
 def modes(program: Program, first: Mode) -> Mapping[int, Mode]:

@@ -264,7 +264,7 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
     for source in instruction.sources:
         if source.name in what.reads and isinstance(source.value, Register):
             fetches[source.name] = vector_fetch(t, source.value)
-    for name in sorted(what.reads - fetches.keys() - {"CLAMP"}):
+    for name in sorted(what.reads - fetches.keys()):
         dest = instruction.dest(name)
         if dest is not None:
             fetches[name] = vector_fetch(t, dest.register)

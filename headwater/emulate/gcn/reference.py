@@ -114,7 +114,7 @@ def step(wave: Wave, instruction: Instruction) -> None:
 
 def _compute(wave: Wave, instruction: Instruction, what: Semantics) -> None:
     """Vector and scalar arithmetic, and control."""
-    operands = {name: named_value(wave, instruction, name, what) for name in what.reads - {"CLAMP"}}
+    operands = {name: named_value(wave, instruction, name, what) for name in what.reads}
     done = evaluate(
         what,
         operands,

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from headwater.chips.gcn_isas import TRAITS
-from headwater.emulate.wave.evaluate_numpy import Array, Wide, flush, signed, unsigned
+from headwater.emulate.gcn.control import mode_of
+from headwater.emulate.wave.evaluate_numpy import Array, Wide, flush, limited_half, signed, unsigned
 from headwater.emulate.wave.layout import LANES, PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.emulate.wave.modifiers import PAIRS, high_half
 from headwater.emulate.wave.reference_memory import Memories
@@ -80,9 +81,7 @@ class Wave:
     @property
     def settings(self) -> Mode:
         """MODE's fields for arithmetic."""
-        m = self.mode
-        generation = TRAITS[self.isa].generation
-        return Mode(m & 3, m >> 2 & 3, m >> 4 & 3, m >> 6 & 3, bool(m >> 8 & 1), bool(m >> 9 & 1), generation)
+        return mode_of(self.mode, TRAITS[self.isa].generation)
 
 
 def lanes_of(mask: int) -> Array:
@@ -305,7 +304,9 @@ def _finished(value: Array, type_: str, instruction: Instruction, mode: Mode) ->
     with np.errstate(all="ignore"):
         if omod and not mode.ieee and not mode.denorm(type_) & 2:
             scaled = value.view(number) * number(_OMOD[omod])
-            value = flush(unsigned(np.where(scaled == 0, number(0), scaled)), type_)
+            before, value = value, flush(unsigned(np.where(scaled == 0, number(0), scaled)), type_)
+            if mode.half_overflow and type_ == "f16":
+                value = limited_half(value, [(before, type_)])
         if fields.get("clamp"):
             x = value.view(number)
             clamped = np.where(x > 1, number(1), np.where(x > 0, x, number(0)))

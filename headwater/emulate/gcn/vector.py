@@ -51,7 +51,7 @@ def translate(t: Translator, instruction: Instruction) -> None:
             raw, allowed = _dpp(t, instruction, source, exec_mask)
         if source.name in what.reads:
             fetches[source.name] = fetch(t, instruction, source, raw)
-    for name in sorted(what.reads - fetches.keys() - {"CLAMP"}):
+    for name in sorted(what.reads - fetches.keys()):
         dest = instruction.dest(name)
         if dest is not None and name not in ("VCC", "EXEC"):
             fetches[name] = _old(t, instruction, dest)

@@ -170,7 +170,7 @@ class AluCode:
                 continue
             values = [self._modified(owner, number, what, name, part) for owner, number in halves]
             operands[name] = values[0] if len(values) == 1 else self._joined(values)
-        for name in sorted(what.reads - operands.keys() - {"CLAMP"}):
+        for name in sorted(what.reads - operands.keys()):
             operands[name] = self._special(name, op, what, results, part)
         lowered = lower(b, what, operands, self._mode(what)).results
         if op.row.flags & {"pair", "quad"} and "D" in lowered:

@@ -6,7 +6,7 @@ is the same for all lanes. Shares nothing with `headwater.emulate.wave.lower_llv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -63,7 +63,12 @@ def evaluate(
         effects = tuple(
             EffectValues(e.kind, tuple(run.value(a) for a in e.args), e.text, e.type) for e in semantics.effects
         )
-        return Evaluated({target: run.value(node) for target, node in semantics.assignments}, effects)
+        results = {target: run.value(node) for target, node in semantics.assignments}
+        if mode.half_overflow and (result := results.get("D")) is not None and semantics.types.get("D") == "f16":
+            assert isinstance(result, np.ndarray)
+            inputs = [(operands[name], type_) for name, type_ in semantics.float_inputs()]
+            results["D"] = limited_half(result, [(a, type_) for a, type_ in inputs if isinstance(a, np.ndarray)])
+        return Evaluated(results, effects)
 
 
 def dtype(type_: str) -> type[Any]:
@@ -79,6 +84,14 @@ def signed(a: Array) -> Array:
 def unsigned(a: Array) -> Array:
     """The same bits as unsigned integers."""
     return a.view(getattr(np, f"uint{8 * a.itemsize}"))
+
+
+def limited_half(result: Array, inputs: Sequence[tuple[Array, str]]) -> Array:
+    """An f16 that is the largest one where it would be infinite though no input is, as FP16_OVFL wants it."""
+    limited = result & 0x7FFF == 0x7C00
+    for bits, type_ in inputs:
+        limited = limited & ~np.isinf(floats(bits, type_))
+    return np.where(limited, (result & 0x8000) | 0x7BFF, result).astype(np.uint16)
 
 
 def floats(a: Array, type_: str) -> Array:
@@ -115,6 +128,8 @@ class _Evaluation:
         if op == "operand":
             if node.name == "CLAMP":
                 return np.array([self.clamp])
+            if node.name == "FP16_OVFL":
+                return np.array([self.mode.half_overflow])
             return self.operands[node.name]
         if op == "load":
             assert self.load is not None

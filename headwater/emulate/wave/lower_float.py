@@ -86,6 +86,23 @@ def convert(b: Builder, a: Value, type_: str, mode: Mode) -> Value:
     return _output(b, result, mode)
 
 
+def limited_half(b: Builder, result: Value, inputs: Sequence[Value]) -> Value:
+    """An f16 that is the largest one where it would be infinite though no input is, as FP16_OVFL wants it."""
+    limited = _is_infinite(b, result)
+    for value in inputs:
+        infinite = _is_infinite(b, value)
+        limited = b.binary("and", limited, b.binary("xor", infinite, b.constant("u1", 1)))
+    # The largest number precedes infinity.
+    bits = b.bitcast(result, "u16")
+    return b.bitcast(b.select(limited, b.binary("sub", bits, b.constant("u16", 1)), bits), "f16")
+
+
+def _is_infinite(b: Builder, a: Value) -> Value:
+    size = (1 << (BITS[a.type] - 1)) - 1
+    bits = b.binary("and", b.bitcast(a, f"u{BITS[a.type]}"), b.constant(f"u{BITS[a.type]}", size))
+    return b.compare("icmp eq", bits, b.constant(bits.type, size >> _MANTISSA[a.type] << _MANTISSA[a.type]))
+
+
 def flush(b: Builder, a: Value) -> Value:
     """``a`` with denormals made zeros of their sign."""
     known = b.block.flushed

@@ -51,7 +51,7 @@ def lower(
 ) -> Lowered:
     """Write the code of one instruction; the results have the types that ``semantics.types`` gives the targets.
 
-    ``operands`` must have every name in ``semantics.reads`` except CLAMP, each with the instruction's lanes (twice
+    ``operands`` must have every name in ``semantics.reads``, each with the instruction's lanes (twice
     as many elements if ``semantics.packed``) or one. ``clamp`` is the instruction's bit, for integer rows.
     """
     lowering = _Lowering(b, operands, mode, clamp, load)
@@ -60,6 +60,9 @@ def lower(
         values = tuple(lowering.value(arg) for arg in effect.args)
         effects.append(EffectValues(effect.kind, values, effect.text, effect.type))
     results = {target: lowering.value(node) for target, node in semantics.assignments}
+    if mode.half_overflow and semantics.types.get("D") == "f16" and isinstance(result := results.get("D"), Value):
+        inputs = [b.bitcast(a, type_) for n, type_ in semantics.float_inputs() if isinstance(a := operands[n], Value)]
+        results["D"] = lower_float.limited_half(b, result, inputs)
     return Lowered(results, tuple(effects))
 
 
@@ -121,6 +124,8 @@ class _Lowering:
     def operand(self, node: Node) -> Wide:
         if node.name == "CLAMP":
             return self.b.constant("u1", int(self.clamp))
+        if node.name == "FP16_OVFL":
+            return self.b.constant("u1", int(self.mode.half_overflow))
         value = self.operands[node.name]
         return value if isinstance(value, tuple) else self.b.bitcast(value, node.type)
 

@@ -78,7 +78,9 @@ def result(b: Builder, value: Value, clamp: bool, omod: int, mode: Mode) -> Valu
         factor = b.constant(wide.type, float_bits(_OMOD[omod], wide.type))
         # A negative zero becomes a positive one.
         scaled = b.binary("fadd", b.binary("fmul", wide, factor), b.constant(wide.type, 0))
-        value = lower_float.flush(b, lower_float.narrow(b, scaled, type_))
+        before, value = value, lower_float.flush(b, lower_float.narrow(b, scaled, type_))
+        if mode.half_overflow and type_ == "f16":
+            value = lower_float.limited_half(b, value, [before])
     if clamp:
         wide = lower_float.widen(b, value)
         zero, one = b.constant(wide.type, 0), b.constant(wide.type, float_bits(1.0, wide.type))

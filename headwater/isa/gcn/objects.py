@@ -112,8 +112,13 @@ class KernelObject(NamedTuple):
 
         bits = self.float_mode
         rounding, denormals = bits & 15, bits >> 4
+        half_overflow = bool(self.rsrc[0] >> 26 & 1)
         return Mode(
-            rounding & 3, rounding >> 2, denormals & 3, denormals >> 2, self.dx10_clamp, self.ieee, self.generation
+            *(rounding & 3, rounding >> 2, denormals & 3, denormals >> 2),
+            self.dx10_clamp,
+            self.ieee,
+            half_overflow,
+            self.generation,
         )
 
 

@@ -160,50 +160,13 @@ def recip_sqrt(x):
 def square_root(x):
     return sqrt(x)
 
-@raw
-def f32_of_fp8(x: u32):
-    """E4M3 with a bias of 8, no infinities and one NaN."""
-    value = as_u32(as_f32((x & 127) << 20) * 6.646139978924579e35) | ((x & 128) << 24)
-    return as_f32(u32(0x7FC00000) if x == 128 else value)
-
-@raw
-def f32_of_bf8(x: u32):
-    """E5M2 with a bias of 16, no infinities and one NaN."""
-    value = as_u32(as_f32((x & 127) << 21) * 2.596148429267414e33) | ((x & 128) << 24)
-    return as_f32(u32(0x7FC00000) if x == 128 else value)
-
-def small_code(code: u32, bits: u32):
-    """A code of seven bits with the sign of a float's bits; numbers that are too large, and what is none, are NaN."""
-    nothing = (bits & 0x7F800000) == 0x7F800000 or code > 127
-    return 128 if nothing else (0 if code == 0 else code | ((bits >> 24) & 128))
-
-@raw
-def fp8_of_f32(x: f32):
-    size = as_u32(x) & 0x7FFFFFFF
-    tiny = as_u32(as_f32(size) + 8192.0) - 0x46000000
-    code = ((size + 0x7FFFF + ((size >> 20) & 1)) >> 20) - 952
-    return small_code(tiny if size < 0x3C000000 else code, as_u32(x))
-
-@raw
-def bf8_of_f32(x: f32):
-    size = as_u32(x) & 0x7FFFFFFF
-    tiny = as_u32(as_f32(size) + 64.0) - 0x42800000
-    code = ((size + 0xFFFFF + ((size >> 21) & 1)) >> 21) - 444
-    return small_code(tiny if size < 0x38000000 else code, as_u32(x))
-
-@raw
-def fp8_of_f32_random(x: f32, random: u32):
-    size = as_u32(x) & 0x7FFFFFFF
-    tiny = sat_u32(as_f32(size if size < 0x3C000000 else 0) * 1073741824.0) + (random >> 12)
-    code = ((size + (random >> 12)) >> 20) - 952
-    return small_code(tiny >> 20 if size < 0x3C000000 else code, as_u32(x))
-
-@raw
-def bf8_of_f32_random(x: f32, random: u32):
-    size = as_u32(x) & 0x7FFFFFFF
-    tiny = sat_u32(as_f32(size if size < 0x38000000 else 0) * 274877906944.0) + (random >> 11)
-    code = ((size + (random >> 11)) >> 21) - 444
-    return small_code(tiny >> 21 if size < 0x38000000 else code, as_u32(x))
+def small_code(code: u32, bits: u32, limited: u1):
+    """A code of seven bits with the sign of a float's bits. What is too large, infinity as well, is NaN, or the largest
+    number if ``limited``, as with FP16_OVFL (ROCm/rocm-systems, rocjitsu, data_types.h)."""
+    large = (bits & 0x7FFFFFFF) >= 0x7F800000 or code > 127
+    size = 127 if large else code
+    nothing = (bits & 0x7FFFFFFF) > 0x7F800000 or (large and not limited)
+    return 128 if nothing else (0 if size == 0 else size | ((bits >> 24) & 128))
 
 @raw
 def sum_bf16(a: u32, b: u32):
@@ -401,6 +364,32 @@ def div_fixup_{T}(quotient: {T}, denominator: {T}, numerator: {T}):
     return quiet(numerator) if isnan(numerator) else (quiet(denominator) if isnan(denominator) else result)
 '''
 
+# Floats of eight bits without infinities, whose negative zero is the one NaN (LLVM, APFloat.h, Float8E4M3FNUZ and
+# Float8E5M2FNUZ): {T} the name, {S} the bits of an f32's fraction beyond theirs. Numbers below {LEAST} (bits of an f32)
+# are denormal: added to {ROUND} their last place is that of the sum; {WHOLE} makes it bit {S} of an integer. For random
+# rounding as many of S1's upper bits are added as are cut off then (AMD, "CDNA3" ISA Reference Guide, V_CVT_SR_FP8_F32
+# and V_CVT_SR_BF8_F32).
+_OF_SMALL_FLOATS = """
+@raw
+def f32_of_{T}(x: u32):
+    value = as_u32(as_f32((x & 127) << {S}) * {SCALE}) | ((x & 128) << 24)
+    return as_f32(u32(0x7FC00000) if x == 128 else value)
+
+@raw
+def {T}_of_f32(x: f32, limited: u1):
+    size = as_u32(x) & 0x7FFFFFFF
+    tiny = as_u32(as_f32(size) + {ROUND}) - {ROUND_BITS}
+    code = ((size + ((1 << ({S} - 1)) - 1) + ((size >> {S}) & 1)) >> {S}) - {LESS}
+    return small_code(tiny if size < {LEAST} else code, as_u32(x), limited)
+
+@raw
+def {T}_of_f32_random(x: f32, random: u32, limited: u1):
+    size = as_u32(x) & 0x7FFFFFFF
+    tiny = sat_u32(as_f32(size if size < {LEAST} else 0) * {WHOLE}) + (random >> (32 - {S}))
+    code = ((size + (random >> (32 - {S}))) >> {S}) - {LESS}
+    return small_code(tiny >> {S} if size < {LEAST} else code, as_u32(x), limited)
+"""
+
 # Division in steps: {NEAR} exponents apart are too many, {LOST} is the exponent below which a numerator loses
 # bits, {UP} what numbers are scaled by (AMD, Vega ISA Reference Guide, V_DIV_SCALE_F32 and V_DIV_SCALE_F64).
 _OF_DIVISION = '''
@@ -481,6 +470,19 @@ _DIVISIONS = {
 }
 
 
+def _small_float(name: str, fraction_bits: int, bias: int) -> dict[str, object]:
+    more, place = 23 - fraction_bits, bias - 1 + fraction_bits
+    return {"T": name, "S": more, "LESS": (127 - bias) << fraction_bits, "LEAST": (128 - bias) << 23} | {
+        "SCALE": 2.0 ** (127 - bias),
+        "ROUND": 2.0 ** (23 - place),
+        "ROUND_BITS": (150 - place) << 23,
+        "WHOLE": 2.0 ** (more + place),
+    }
+
+
+_SMALL_FLOATS = _small_float("fp8", 3, 8), _small_float("bf8", 2, 16)
+
+
 _FUNCTION = re.compile(r"^(?:@raw\n)?def (\w+)\(.*\n(?: .*\n|\n)*", re.MULTILINE)
 
 
@@ -498,6 +500,8 @@ def _texts() -> dict[str, str]:
         text += _filled(_OF_FLOATS, values)
         if values["T"] in _DIVISIONS:
             text += _filled(_OF_DIVISION, values | _DIVISIONS[str(values["T"])])
+    for small in _SMALL_FLOATS:
+        text += _filled(_OF_SMALL_FLOATS, small)
     return {m[1]: m[0] for m in _FUNCTION.finditer(text)}
 
 

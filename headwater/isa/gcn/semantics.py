@@ -41,12 +41,16 @@ FLOATS = ("f16", "f32", "f64")
 TARGETS = ("D", "D1", "S0", "SCC", "VCC", "EXEC", "M0", "PC", "MEM", "PRED", "KILL", "AR", "IDX0", "IDX1")
 
 SPECIAL_TYPES: Mapping[str, str] = {
-    **{"SCC": "u1", "M0": "u32", "PC": "u64", "CLAMP": "u1", "LANE": "u32"},
+    **{"SCC": "u1", "M0": "u32", "PC": "u64", "CLAMP": "u1", "LANE": "u32", "FP16_OVFL": "u1"},
     **{"PRED": "u1", "KILL": "u1", "AR": "i32", "IDX0": "i32", "IDX1": "i32"},
 }
-"""Names that every row may read. ``CLAMP`` is the instruction's bit, ``LANE`` the lane's number, ``PC`` the address of
-the following instruction; VCC and EXEC are ``u1`` in vector rows and ``u64`` in scalar ones. The VLIW machines have
-``PRED`` and ``KILL`` (what PRED_SET… and KILL… decide for a lane), ``AR`` and the two CF indices."""
+"""Names that every row may read. ``CLAMP`` is the instruction's bit, ``FP16_OVFL`` that of MODE, ``LANE`` the lane's
+number, ``PC`` the address of the following instruction; VCC and EXEC are ``u1`` in vector rows and ``u64`` in scalar
+ones. The VLIW machines have ``PRED`` and ``KILL`` (what PRED_SET… and KILL… decide for a lane), ``AR`` and the two CF
+indices."""
+
+SETTINGS = ("CLAMP", "FP16_OVFL")
+"""Those that are no operands: an evaluation is given the instruction's bits and MODE apart."""
 
 FIELDS = ("OFFSET", "OFFSET0", "OFFSET1", "SSRC1", "SIMM16", "CHAN", "OP_SEL")
 """Fields of the instruction that a text may read as constants of type u32 (SIMM16: i32). ``CHAN``: the VLIW machines'
@@ -159,6 +163,10 @@ class Semantics:
             node = node.args[0]
         return node.op if node is not None and node.op in CROSS_LANE else ""
 
+    def float_inputs(self) -> list[tuple[str, str]]:
+        """The floats that are read, and their types."""
+        return [(name, type_) for name, type_ in sorted(self.types.items()) if name in self.reads and is_float(type_)]
+
     def effect(self, kind: str) -> Effect | None:
         """The effect of this kind, or None."""
         return next((e for e in self.effects if e.kind == kind), None)
@@ -175,7 +183,9 @@ class Mode:
     """The fields of the MODE register that arithmetic depends on, and what integer clamp does.
 
     ``round32``, ``round16_64``: 0 to nearest even, 1 up, 2 down, 3 to zero. ``denorm32``, ``denorm16_64``: bit 0 keeps
-    denormal inputs, bit 1 denormal results (AMD, Vega ISA Reference Guide, "MODE register fields").
+    denormal inputs, bit 1 denormal results. ``half_overflow``: FP16_OVFL, what is too large for an f16 or for a float
+    of eight bits becomes the largest number (AMD, Vega ISA Reference Guide, "MODE register fields"; for eight bits its
+    "CDNA3" ISA Reference Guide).
     """
 
     round32: int = 0
@@ -184,6 +194,7 @@ class Mode:
     denorm16_64: int = 3
     dx10_clamp: bool = True
     ieee: bool = True
+    half_overflow: bool = False
     generation: int = 9
     """6 to 9, for what the generations do differently under the same mode."""
 
@@ -407,7 +418,8 @@ class Parser:
         type_ = self.type_of(name)
         if not type_:
             raise self.error(f"reads {name}, which is not an operand")
-        self.reads.add(name)
+        if name not in SETTINGS:
+            self.reads.add(name)
         # One node for each operand, so that what is shared stays shared.
         return _operand(name, type_)
 

@@ -77,6 +77,26 @@ def test_what_is_too_large_is_no_number_and_halves_are_kept():
     assert [hex(n) for n in found[:3]] == ["0x11220080", "0x1122007f", "0x11220080"]
 
 
+SATURATING = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1"
+"""FP16_OVFL, which compilers set for conversions to floats of eight bits."""
+
+
+def test_what_is_too_large_is_the_largest_number_with_fp16_ovfl():
+    values = np.float32([1e9, np.inf, -np.inf, np.nan, -300, 247])
+    found = converted(f"{SATURATING}\nv_cvt_pk_fp8_f32 v8, v2, v2", values) & 0xFF
+    assert [hex(n) for n in found[:6]] == ["0x7f", "0x7f", "0xff", "0x80", "0xff", "0x7f"]
+    found = converted(f"{SATURATING}\nv_cvt_sr_bf8_f32 v8, v2, v3", values * 256, np.uint32([1 << 31])) & 0xFF
+    assert [hex(n) for n in found[:6]] == ["0x7f", "0x7f", "0xff", "0x80", "0xff", "0x7f"]
+    # Halves keep infinities that were there before.
+    found = converted(f"{SATURATING}\nv_cvt_f16_f32 v8, v2\nv_add_f16 v8, v8, v8", values) & 0xFFFF
+    assert [hex(n) for n in found[:4]] == ["0x7bff", "0x7c00", "0xfc00", "0x7e00"]
+    found = converted(f"{SATURATING}\nv_pk_mul_f16 v8, v2, v2", np.uint32([0x7C00_7BFF])) & 0xFFFFFFFF
+    assert hex(found[0]) == "0x7c007bff"
+    off = SATURATING.removesuffix("1") + "0"
+    found = converted(f"{SATURATING}\n{off}\nv_cvt_f16_f32 v8, v2", values) & 0xFFFF
+    assert hex(found[0]) == "0x7c00"
+
+
 def test_random_bits_decide_how_a_number_is_rounded():
     """1 + 2/8 + 3/32 is 3/4 of the way from 0x42 to 0x43: up unless the random bits are below a quarter."""
     numbers, seeds = np.float32([1.34375]), np.uint32([0, 0x3FFFF000, 0x40000000, 0xFFFFFFFF])
@@ -131,6 +151,29 @@ def test_instructions_as_the_reference_runs_them(lanes):
     inputs = random_inputs(lanes, (0x3F800000, 0x3C000000, 0x43700000, 0x80000000))
     found, wanted = both(text, inputs, lanes, target=TARGET)
     assert differing(found, wanted, np.float32) == []
+
+
+OVERFLOWS = f"""
+{SATURATING}
+v_cvt_pk_fp8_f32 v20, v4, -v5
+v_cvt_pk_bf8_f32 v21, v4, v5
+v_cvt_sr_fp8_f32 v22, v4, v5
+v_cvt_sr_bf8_f32 v23, v4, v5
+v_cvt_f16_f32 v24, v4
+v_pk_mul_f16 v25, v5, v6
+v_fma_f16 v26, v4, v5, v6
+v_fma_mixlo_f16 v27, v4, v5, v6 op_sel_hi:[1,0,0]
+v_rcp_f16 v28, v6
+v_ldexp_f16 v29, v5, v4
+v_max_f16 v30, v4, v5
+"""
+
+
+def test_overflows_are_limited_as_by_the_reference():
+    special = (0x7F800000, 0x43800000, 0x7C00, 0x7BFF7C00, 0x80000000, 0x477FF000)
+    found, wanted = both(OVERFLOWS, random_inputs(3, special), target=TARGET)
+    assert (found[:4] == wanted[:4]).all()
+    assert differing(found, wanted, np.float16) == []
 
 
 MATRICES = """
@@ -271,3 +314,6 @@ def test_the_code_is_assembled_again_from_its_disassembly(tmp_path):
     assert code.image()[one.start : one.code_end] == again.image()[other.start : other.code_end]
     assert one.enable_wave_offset
     assert (one.rsrc, one.properties) == (other.rsrc, other.properties)
+    assert not one.mode.half_overflow
+    limited = assembly.text(code).replace(".amdhsa_fp16_overflow 0", ".amdhsa_fp16_overflow 1")
+    assert load(assemble(limited, "k.s", TARGET).code, "k.hsaco").kernels["k"].mode.half_overflow
