@@ -6,12 +6,12 @@ It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the wor
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
+from headwater.errors import InternalError
 from headwater.llvm.ir import Inst, Module, Value
 from headwater.llvm.modules import limit_passes, parse
 from headwater.llvm.passes.inlining import inlined
@@ -90,10 +90,10 @@ def _compiled(
     builder.getModulePassManager().run(module, builder)
     if TELL in ir and tells(str(module)):
         settle(module, builder)
-    lowered = _lowered(module, filename, platform, abilities, wanted)
+    lowered = _lowered(module, filename, platform, abilities, wanted, first=1)
     _finish(lowered, builder, strength_reduction=strength_reduction)
     # Reducing the strength of an index may have made a quotient of 64 bits.
-    module = _lowered(lowered, filename, platform, abilities, wanted)
+    module = _lowered(lowered, filename, platform, abilities, wanted, first=1 + _MOST_ROUNDS)
     if module is not lowered:
         _finish(module, builder, strength_reduction=False)
     return str(module)
@@ -167,16 +167,33 @@ _BITS = {"ctpop": "popcount", "ctlz": "clz", "cttz": "ctz", "bitreverse": "rever
 _ONE_SOURCE = 1
 _MOVES = "llvm.mem"
 _MOST_BYTES = 4096
+_MOST_ROUNDS = 8
+"""One round's helpers may have what the next lowers. The tests' kernels need a single one."""
 
 
 def _lowered(
-    module: llvm.ModuleRef, filename: str, platform: Platform, abilities: LoweringFeatures, wanted: set[str]
+    module: llvm.ModuleRef,
+    filename: str,
+    platform: Platform,
+    abilities: LoweringFeatures,
+    wanted: set[str],
+    *,
+    first: int,
 ) -> llvm.ModuleRef:
-    """The module with calls of the library's helpers, inlined, in place of what IL has not."""
-    for round in itertools.count():
+    """The module with calls of the library's helpers, inlined, in place of what IL has not. ``first``: the number of
+    the first round; names are made of it, so that no two calls for a module may have one in common.
+
+    Raises InternalError if there is no end to it: LLVM turned a helper back into what it stands for.
+    """
+    round = first
+    while True:
         program = Module(str(module))
-        if not _Lowering(round, abilities).module(program):
+        left = _Lowering(round, abilities).module(program)
+        if left is None:
             return module
+        if round - first == _MOST_ROUNDS:
+            what = left.detail if left.op == "call" else f"{left.op} {left.ty}"
+            raise InternalError(f"{what} is still there after {_MOST_ROUNDS} rounds of lowering")
         module = parse(str(program))
         link_library(module, filename, platform, str)
         builder = pass_builder()
@@ -185,7 +202,7 @@ def _lowered(
         for function in module.functions:
             if not function.is_declaration:
                 simplify.run(function, builder)
-    raise AssertionError
+        round += 1
 
 
 def _is_odd(ty: Type) -> bool:
@@ -210,9 +227,9 @@ class _Lowering:
         for line in self.declared.values():
             module.declare(line)
 
-    def module(self, module: Module) -> bool:
-        """Lower everything; whether anything was to be done."""
-        changed = False
+    def module(self, module: Module) -> Inst | None:
+        """Lower everything; the last of what was to be lowered, None if there was nothing."""
+        last = None
         for body in module.bodies.values():
             changes: dict[int, list[str]] = {}
             for number, operation in enumerate(body.operations):
@@ -222,11 +239,11 @@ class _Lowering:
                     made = self.moved(inst, body.lines[number]) if not inst.name else self.one(inst, module)
                     if made is not None:
                         changes[number] = [one if "!dbg" in one else one + _place(inst) for one in made]
+                        last = inst
             body.replace(changes)
-            changed |= bool(changes)
         for line in self.declared.values():
             module.declare(line)
-        return changed
+        return last
 
     def one(self, inst: Inst, module: Module) -> list[str] | None:
         """What takes an instruction's place; None if it stays."""
@@ -381,7 +398,7 @@ class _Lowering:
             return [f"  {name} = call {result} @{function}({', '.join(f'{t} {v}' for t, v in sources)})"]
         lines: list[str] = []
         whole = "poison"
-        stem = "%hw." + name[1:]
+        stem = f"%hw.{self.round}.{name[1:]}"
         for k in range(width):
             parts = []
             for j, (kind, value) in enumerate(sources):

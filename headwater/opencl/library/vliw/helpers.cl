@@ -269,8 +269,10 @@ FUNCTION uint __hw_popcount(uint x) {
   x += x >> 8;
   return (x + (x >> 16)) & 63;
 }
+/* Of a pair of bits, whose number is 2 × high + low, the low one is added and the high one taken off: LLVM makes its
+   bitreverse where all steps only shift. */
 FUNCTION uint __hw_reverse(uint x) {
-  x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+  x = x + (x & 0x55555555u) - (x >> 1 & 0x55555555u);
   x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
   x = (x >> 4 & 0x0F0F0F0Fu) | (x & 0x0F0F0F0Fu) << 4;
   x = (x >> 8 & 0x00FF00FFu) | (x & 0x00FF00FFu) << 8;
