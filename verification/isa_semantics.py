@@ -45,6 +45,7 @@ MODES: Mapping[str, tuple[Mode, bool]] = {
     "up": (Mode(round32=1, round16_64=1), False),
     "down": (Mode(round32=2, round16_64=2, denorm32=0), False),
     "to zero": (Mode(round32=3, round16_64=3), False),
+    "limited": (Mode(half_overflow=True), False),
 }
 
 
@@ -74,7 +75,7 @@ def cases(mode: Mode, clamp: bool, chosen: Iterable[str] = ()) -> Iterator[Case]
         meaning = semantics(row)
         if meaning.unsupported or meaning.cross or any(f"{name}()" in row.semantics for name in NOT_IN_LANES):
             continue
-        if clamp and "CLAMP" not in meaning.reads:
+        if clamp and "CLAMP" not in row.semantics:
             continue
         case = make_case(row, meaning, mode, clamp)
         key = (row.semantics, case.inputs, case.outputs, meaning.vector)
@@ -87,7 +88,7 @@ def make_case(row: Row, meaning: Semantics, mode: Mode, clamp: bool) -> Case:
     """The case of a row."""
     kinds = {o.name: o.type for o in row.operands}
     inputs = []
-    for name in sorted(meaning.reads - {"CLAMP"}):
+    for name in sorted(meaning.reads):
         inputs.append((name, _type_of(row, meaning, name)))
     loads = [a.type for a in meaning.accesses if a.kind == "load"]
     inputs += [(f"load{n}", type_) for n, type_ in enumerate(loads)]

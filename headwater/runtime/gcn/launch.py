@@ -284,12 +284,11 @@ class GcnLaunch:
         self._write_hidden(task)
         self._write_table(task, args)
         block = task.block
-        if self.native.uses_gws:
-            # A launch of its own number of groups side by side may still be running.
-            residents = self._residents(task.block[launch_block.LOCAL_BYTES])
-            layout.DISPATCH.write(self.dispatch, {"residents": residents, "gws": address(self.device.gws)})
+        if own := self._own_fields(task, args):
+            # Others of these sizes may be running.
             dispatch = task.keep(aligned_bytes(layout.DISPATCH.size_bytes))
             dispatch[:] = self.dispatch
+            layout.DISPATCH.write(dispatch, own)
             block[launch_block.DISPATCH] = address(dispatch)
         block[launch_block.ERROR] = address(task.record)
         block[launch_block.BOUNDS] = address(task.table)
@@ -298,6 +297,13 @@ class GcnLaunch:
         if self.watcher is not None:
             self.watcher.begin(self, task)
         return task
+
+    def _own_fields(self, task: SimulatedTask, args: Sequence[Any]) -> dict[str, Any]:
+        """What of the dispatch structure is not the same for all launches of these sizes."""
+        if not self.native.uses_gws:
+            return {}
+        residents = self._residents(task.block[launch_block.LOCAL_BYTES])
+        return {"residents": residents, "gws": address(self.device.gws)}
 
     def starts(self, task: SimulatedTask, queued: bool) -> None:
         """The threads are about to begin."""

@@ -15,7 +15,6 @@ from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.emulate.wave import layout
 from headwater.emulate.wave.launched import SimulatedTask
 from headwater.isa.gcn import amdcl
-from headwater.native import launch_block
 from headwater.runtime.gcn.images import samplers
 from headwater.runtime.gcn.launch import GcnLaunch
 from headwater.runtime.host.memory import memory_of
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from headwater.isa.gcn.objects import KernelArg
     from headwater.runtime.gcn.images import BoundImage
 
-_BUFFERS, _DISPATCH = "the constant buffers", "the dispatch structure"
+_BUFFERS = "the constant buffers"
 _IMAGE_BYTES = 32
 _ADDRESSING = (0, 6, 2, 4, 8)
 """CLK_ADDRESS_… as clang encodes them, in the driver's order: none, repeat, clamp to edge, clamp, mirrored repeat
@@ -49,15 +48,11 @@ class LegacyLaunch(GcnLaunch):
 
     def _new_task(self, block: Array, args_bytes: int) -> SimulatedTask:
         task = super()._new_task(block, max(args_bytes, self._packed_bytes))
-        task.own = {
-            _BUFFERS: aligned_bytes(amdcl.block_bytes(self.machine_kernel), 256),
-            _DISPATCH: aligned_bytes(layout.DISPATCH.size_bytes),
-        }
+        task.own = {_BUFFERS: aligned_bytes(amdcl.block_bytes(self.machine_kernel), 256)}
         return task
 
-    def prepared(self, args: Sequence[Any]) -> SimulatedTask:
-        task = super().prepared(args)
-        buffers, dispatch = task.own[_BUFFERS], task.own[_DISPATCH]
+    def _own_fields(self, task: SimulatedTask, args: Sequence[Any]) -> dict[str, Any]:
+        buffers = task.own[_BUFFERS]
         filled = amdcl.block(
             self.machine_kernel,
             address(buffers),
@@ -67,13 +62,11 @@ class LegacyLaunch(GcnLaunch):
             amdcl.NdRange(*self.sizes, self.work_dim),
         )
         buffers[:] = np.frombuffer(filled, np.uint8)
-        dispatch[:] = self.dispatch
         start = layout.DISPATCH.offset["sgprs"]
-        registers: Array = dispatch[start : start + 4 * layout.SGPR_SLOTS].view(np.uint32)
+        registers: Array = self.dispatch[start : start + 4 * layout.SGPR_SLOTS].view(np.uint32).copy()
         for register, content in amdcl.registers(self.machine_kernel, address(buffers), filled).items():
             registers[register] = content
-        task.block[launch_block.DISPATCH] = address(dispatch)
-        return task
+        return super()._own_fields(task, args) | {"sgprs": registers.tolist()}
 
     def _samplers(self, args: Sequence[Any]) -> dict[int, bytes]:
         """The descriptors of all samplers, by their numbers."""

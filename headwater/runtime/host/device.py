@@ -82,7 +82,7 @@ class HostDevice(Device):
             memory.view(f"V{len(pattern)}")[:] = np.frombuffer(pattern, f"V{len(pattern)}")[0]
 
     def _part(self, buffer: Buffer, nbytes: int, offset: int) -> Array:
-        if not isinstance(buffer, HostBuffer):
+        if not isinstance(buffer, HostBuffer) or buffer.device is not self:
             raise UsageError(f"this buffer is on {buffer.device.name}, not on {self.name}")
         if offset < 0 or offset + nbytes > buffer.nbytes:
             raise UsageError(f"{nbytes} bytes at {offset} are not inside a buffer of {buffer.nbytes} bytes")

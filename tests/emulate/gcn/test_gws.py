@@ -1,12 +1,16 @@
 """Global wave synchronisation: work-groups that wait for each other, in the emulator and in the interpreter."""
 
+import ctypes
+
 import numpy as np
 import pytest
 
 import headwater as hw
 from headwater.emulate.gcn.reference_launch import launch
+from headwater.emulate.wave import layout
 from headwater.errors import KernelFault, LaunchError
 from headwater.isa.gcn.codeobject import load
+from headwater.native import launch_block
 from headwater.opencl.gcn import compile_code_object
 
 WAITS = '__attribute__((target("gws"))) kernel void'
@@ -61,6 +65,22 @@ def test_groups_wait_for_each_other(device, group):
         program.set_up[(64,), (64,)](items // 64)
         program.sums[(items,), (group,)](part, out, items // 64)
     assert set(out.tolist()) == {expected_sum(items, group)}
+
+
+def test_launches_at_once_have_their_own_number_of_groups():
+    source = f"""{WAITS} k(local uint *room, global uint *out) {{
+      room[get_local_id(0)] = 1;
+      __builtin_amdgcn_ds_gws_barrier(0, 3);
+      out[get_global_id(0)] = room[0];
+    }}"""
+    prepared = hw.compile(source, device="vega64").on(hw.device("vega64")).kernels["k"].prepare((1 << 16,), (64,))
+    out = np.zeros(1 << 16, np.uint32)
+    shared, start = prepared.dispatch.copy(), layout.DISPATCH.offset["residents"]
+    tasks = [prepared.prepared([hw.Local(nbytes), out]) for nbytes in (1 << 10, 1 << 15)]
+    places = [int(task.block[launch_block.DISPATCH]) + start for task in tasks]
+    few, many = sorted(ctypes.c_uint32.from_address(place).value for place in places)
+    assert 0 < few < many
+    assert (prepared.dispatch == shared).all()
 
 
 def test_the_interpreter_does_the_same():
