@@ -35,7 +35,7 @@ def sweep(
     this one of so many parts, from 1 on, as ``(3, 8)``; ``retry``: compute points again that failed. ``progress`` is
     called a few times a second.
 
-    UsageError for a plan that is wrong. A point that fails is a row with its message.
+    UsageError for a plan or a part that is wrong. A point that fails is a row with its message.
     """
     made = plans.read(plan)
     run(made, Store(results, create=True), workers=workers, dask=dask, part=part, retry=retry, progress=progress)
@@ -92,7 +92,7 @@ def engine(workers: int | None, dask: Any) -> Engine:
         from headwater.sweep.cluster import DaskEngine
 
         return DaskEngine(dask, workers)
-    count = workers or processors()
+    count = processors() if workers is None else workers
     if count < 1:
         raise UsageError(f"workers are 1 or more, not {count}")
     return LocalEngine(count)

@@ -18,7 +18,17 @@ from headwater.errors import UsageError
 
 MOST_CHARACTERS: Final = 1000
 _MOST_BITS: Final = 256
-"""Of whole numbers: products beyond are refused."""
+"""Of whole numbers: results beyond are refused."""
+_MOST_DIGITS: Final = 300
+"""That round may leave or take away: about as many as the largest float has."""
+
+
+def _rounded(number: Any, digits: int = 0) -> Any:
+    """Python's round. Of a whole number it would compute 10 to the power of the digits."""
+    if abs(digits) > _MOST_DIGITS:
+        raise UsageError(f"round takes {_MOST_DIGITS} digits at most")
+    return round(number, digits) if digits else round(number)
+
 
 _BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: operator.add,
@@ -52,7 +62,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "log2": math.log2,
     "max": max,
     "min": min,
-    "round": round,
+    "round": _rounded,
     "sqrt": math.sqrt,
 }
 _HOLE: Final = re.compile(r"\{([^{}]*)\}")
@@ -105,7 +115,10 @@ def names_in(text: str) -> set[str]:
             for child in ast.iter_child_nodes(node):
                 look(child)
 
-    look(parsed(text))
+    try:
+        look(parsed(text))
+    except RecursionError:
+        raise UsageError(f"the expression {text[:40]!r}… is nested too deeply") from None
     return found
 
 
@@ -160,7 +173,7 @@ def _value(node: ast.AST, names: Mapping[str, Any]) -> Any:
                 before = after
             return True
         case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]) if function in FUNCTIONS:
-            return FUNCTIONS[function](*(_value(argument, names) for argument in arguments))
+            return _bounded(FUNCTIONS[function](*(_value(argument, names) for argument in arguments)))
     raise UsageError(
         f"{ast.unparse(node)[:60]} is not allowed in a plan",
         hint=f"numbers, values' names, + - * / // % **, comparisons, and, or, not, if; {', '.join(FUNCTIONS)}",
@@ -170,13 +183,14 @@ def _value(node: ast.AST, names: Mapping[str, Any]) -> Any:
 def _binary(op: ast.operator, left: Any, right: Any) -> Any:
     if isinstance(left, (str, tuple)) or isinstance(right, (str, tuple)):
         raise UsageError("only numbers can be computed with")
-    if isinstance(op, ast.Pow) and abs(right) * max(1, abs(left)).bit_length() > _MOST_BITS if _whole(left) else False:
+    if isinstance(op, ast.Pow) and isinstance(left, int) and right * max(1, abs(left)).bit_length() > _MOST_BITS:
         raise UsageError(f"{left} ** {right} is too large")
-    found = _BINARY[type(op)](left, right)
-    if isinstance(found, complex) or (_whole(found) and abs(found).bit_length() > _MOST_BITS):
+    return _bounded(_BINARY[type(op)](left, right))
+
+
+def _bounded(found: Any) -> Any:
+    if isinstance(found, complex):
+        raise UsageError("that is no real number")
+    if isinstance(found, int) and abs(found).bit_length() > _MOST_BITS:
         raise UsageError("the number is too large")
     return found
-
-
-def _whole(number: Any) -> bool:
-    return isinstance(number, int)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -34,6 +35,8 @@ _KERNEL: Final = frozenset(
     ("file", "source", "name", "language", "options", "arguments", "global", "local", "shape", "lds", "cast", "values")
 )
 _AXIS: Final = frozenset(("low", "high", "count", "log", "whole", "choices"))
+_OWN: Final = ("kernel", "device", "part")
+"""Values that each point has without an axis."""
 
 Value = int | float | str
 
@@ -268,7 +271,7 @@ def read(source: Plan | Mapping[str, Any] | Path | str) -> Plan:
         table = tomllib.loads(reading.text(path))
     except OSError as error:
         raise UsageError(f"cannot read the plan {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # TOML's own kind, Python's of texts, names and numbers
         raise UsageError(f"{path} is no TOML file: {error}", hint="docs/sweep.md describes plans") from None
     return _plan(table, path.parent)
 
@@ -278,8 +281,7 @@ def _plan(table: Mapping[str, Any], folder: Path) -> Plan:
     sampled = table.get("sample", {})
     _refuse_unknown(sampled, {"points", "method", "seed"}, "[sample]")
     values = [_axis(name, one) for name, one in _table(table, "values").items()]
-    kernels = table.get("kernel", [])
-    made = tuple(_kernel(one, folder, values) for one in ([kernels] if isinstance(kernels, Mapping) else kernels))
+    made = tuple(_kernel(one, folder, values) for one in _list(table.get("kernel", [])))
     if not made:
         raise UsageError("the plan has no kernel", hint='[kernel] with file = "…"')
     chips = tuple(_chip(one, folder) for one in _list(table.get("device", [])))
@@ -305,6 +307,10 @@ def _plan(table: Mapping[str, Any], folder: Path) -> Plan:
         _number(table["tolerance"], "tolerance") if "tolerance" in table else None,
         _number(table.get("time_limit", TIME_LIMIT_S), "time_limit"),
     )
+    if plan.tolerance is not None and plan.tolerance < 0:
+        raise UsageError(f"tolerance is 0 or more, not {plan.tolerance:g}")
+    if plan.time_limit <= 0:
+        raise UsageError(f"time_limit is a number of seconds above 0, not {plan.time_limit:g}")
     _check_names(plan)
     return plan
 
@@ -320,7 +326,16 @@ def _check_names(plan: Plan) -> None:
         raise UsageError("[sample] has nothing to draw", hint="give a value or figure as {low = 1, high = 9}")
     next(sample(plan.method, 1, len(set(drawn)), plan.seed), None)
     for kernel in plan.kernels:
-        names = {axis.name for axis in (*kernel.axes, *plan.figures)} | {"kernel", "device"}
+        names = set(_OWN)
+        for axis in (*kernel.axes, *plan.figures):
+            if axis.name in names:
+                raise UsageError(
+                    f"the plan gives {axis.name!r} twice"
+                    if axis.name not in _OWN
+                    else f"{axis.name!r} is a plan's own",
+                    hint="give one of the values another name",
+                )
+            names.add(axis.name)
         asked = {*kernel.used, *(name for one in plan.constraints for name in expressions.names_in(one))}
         for name in sorted(asked - names):
             if not all(name in _figures_of(chip) for _, chip in plan.chips):
@@ -372,7 +387,7 @@ def _placed(words: Sequence[str], folder: Path) -> tuple[str, ...]:
         head, equals, rest = word.partition("=") if "=" in word.split("{")[0] else ("", "", word)
         name = rest.split(":")[0]
         beside = folder / name
-        if name and not Path(name).is_absolute() and folder != Path() and beside.is_file():
+        if name and not Path(name).is_absolute() and folder != Path() and os.path.isfile(beside):
             rest = f"{beside}{rest[len(name) :]}"
         found.append(f"{head}{equals}{rest}")
     return tuple(found)
@@ -399,31 +414,42 @@ def _axis(name: str, given: Any) -> Axis:
             low, high, count = float(parts[0]), float(parts[1]), int(parts[2])
         except ValueError:
             return Axis(name, (given,))
+        _refuse_span(name, low, high, log=False)
         return Axis(name, _steps(name, low, high, count, log=False, whole=False))
-    choices = tuple(_list(given))
-    if not choices or not all(isinstance(one, (int, float, str)) and not isinstance(one, bool) for one in choices):
-        raise UsageError(f"{name} takes numbers or texts, not {given!r:.60}", hint='[1, 2], "1:9:5" or {low, high}')
+    choices = _choices(name, given)
     if len(set(choices)) < len(choices):
         raise UsageError(f"{name} has a value twice: {given!r:.60}")
     return Axis(name, choices)
 
 
+def _choices(name: str, given: Any) -> tuple[Value, ...]:
+    choices = tuple(_list(given))
+    if not choices or not all(isinstance(one, str) or _is_number(one) for one in choices):
+        raise UsageError(f"{name} takes numbers or texts, not {given!r:.60}", hint='[1, 2], "1:9:5" or {low, high}')
+    return choices
+
+
 def _range(name: str, given: Mapping[str, Any]) -> Axis:
     _refuse_unknown(given, _AXIS, name)
     if "choices" in given:
-        choices = tuple(_list(given["choices"]))
-        if not choices:
-            raise UsageError(f"{name} has no choices")
-        return Axis(name, draw=_Choice(choices))
+        return Axis(name, draw=_Choice(_choices(name, given["choices"])))
     if not {"low", "high"} <= given.keys():
         raise UsageError(f"{name} takes low and high, or choices")
     low, high = _number(given["low"], f"{name}.low"), _number(given["high"], f"{name}.high")
     log, whole = bool(given.get("log")), bool(given.get("whole"))
     if not low < high or (log and low <= 0):
         raise UsageError(f"{name} ranges from {low:g} to {high:g}", hint="low is below high; with log it is above 0")
+    _refuse_span(name, low, high, log=log)
+    if whole and not (low.is_integer() and high.is_integer()):
+        raise UsageError(f"{name} ranges from {low:g} to {high:g}", hint="with whole, low and high are whole numbers")
     if "count" in given:
         return Axis(name, _steps(name, low, high, _whole(given["count"], f"{name}.count"), log=log, whole=whole))
     return Axis(name, draw=_Between(low, high, log, whole))
+
+
+def _refuse_span(name: str, low: float, high: float, *, log: bool) -> None:
+    if not _is_number(high / low if log else high - low):
+        raise UsageError(f"{name} ranges from {low:g} to {high:g}", hint="both are finite, and so is what lies between")
 
 
 @dataclass(frozen=True)
@@ -472,7 +498,8 @@ def _figure_axis(name: str, given: Any, chips: Sequence[tuple[str, Chip]]) -> Ax
             raise UsageError(f"a chip has no figure {name!r}", hint=hint)
     full = ".".join(figures(chips[0][1])[plain])
     axis = _axis(full, given)
-    if any(isinstance(one, str) for one in axis.choices):
+    drawn = axis.draw.choices if isinstance(axis.draw, _Choice) else ()
+    if any(isinstance(one, str) for one in (*axis.choices, *drawn)):
         raise UsageError(f"{name} takes numbers, not {given!r:.60}")
     return axis
 
@@ -519,6 +546,8 @@ def _sizes(text: str, what: str) -> tuple[int, ...]:
         raise UsageError(f"{what} = {text!r}: {error.message}", hint="1024 or 640,480") from None
     if what in ("global", "local") and len(found) > 3:
         raise UsageError(f"{what} takes one to three sizes, {len(found)} given")
+    if what == "lds" and len(found) > 1:
+        raise UsageError(f"lds takes one size, {len(found)} given")
     return tuple(found)
 
 
@@ -534,9 +563,16 @@ def _list(given: Any) -> list[Any]:
 
 
 def _number(given: Any, name: str) -> float:
-    if isinstance(given, bool) or not isinstance(given, (int, float)):
+    if not _is_number(given):
         raise UsageError(f"{name} takes a number, not {given!r:.60}")
     return float(given)
+
+
+def _is_number(given: Any) -> bool:
+    """Whether it is a number, and none that is infinite or beyond a float's range."""
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
+        return False
+    return abs(given) <= sys.float_info.max
 
 
 def _whole(given: Any, name: str) -> int:

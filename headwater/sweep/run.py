@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from headwater.errors import InternalError
+from headwater.errors import InternalError, UsageError
 from headwater.sweep import work
 from headwater.sweep.local import Event
 from headwater.sweep.plan import Job, Point
@@ -269,7 +269,9 @@ class Run:
 
 def shard(groups: Sequence[tuple[Job, Sequence[Point]]], number: int, count: int) -> list[tuple[Job, Sequence[Point]]]:
     """The part ``number``, from 1 on, of ``count``: points that follow each other, so that few jobs are recorded
-    twice."""
+    twice. UsageError if there is no such part."""
+    if not 1 <= number <= count:
+        raise UsageError(f"there is no part {number} of {count}", hint="parts are counted from 1 on")
     total = sum(len(points) for _, points in groups)
     low, high = total * (number - 1) // count, total * number // count
     found: list[tuple[Job, Sequence[Point]]] = []

@@ -118,7 +118,8 @@ def prepare(job: Job, points: Sequence[Point], known: dict[str, bytes], stored: 
         included = isinstance(job.source, str) and includes.present(job.source)
         # What a header holds is the compiler's to find out: what ran is seen when it has been recorded.
         unknown = os.urandom(16).hex() if included else ""
-        made_of = job.source, VERSION, _compilers(), unknown, job.name, job.options, repr(job.check)
+        checked = f"{job.check} {job.tolerance}" if job.check else ""
+        made_of = job.source, VERSION, _compilers(), unknown, job.name, job.options, checked
         name = hashed(*made_of, _values_digest(bound.binding.values), _sizes(bound), _chip_digest(0, job.chip))
         if name.hex() in known:
             base = known[name.hex()]
@@ -126,7 +127,7 @@ def prepare(job: Job, points: Sequence[Point], known: dict[str, bytes], stored: 
                 return Prepared(name.hex(), base, ())
         recorded, extra = _recorded(job, bound, device)
         contents = [launch.machine.content for launch in recorded.launches]
-        base = hashed(*contents, bound.kernel.name, _values_digest(bound.binding.values), _sizes(bound), job.check)
+        base = hashed(*contents, bound.kernel.name, _values_digest(bound.binding.values), _sizes(bound), checked)
         missing = _missing(base, points, stored)
         traced = _moved(recorded, folder) if missing else ()
         return Prepared(name.hex(), base, missing, traced, extra)

@@ -12,6 +12,8 @@ def test_arithmetic_comparisons_and_functions():
     assert value("n // tile + 2 ** 3", names) == 11
     assert value("max(n, 7) % 5 if kernel == 'mm' else 0", names) == 3
     assert value("compute.clock_mhz * 2", names) == 1601.0
+    assert (value("round(n / 7)", names), value("round(n, -1)", names)) == (7, 50)
+    assert value("2 ** -300", names) == 2.0**-300
     assert holds("8 <= tile <= 16 and n % tile == 0 and tile in (8, 16)", names)
     assert not holds("not n or tile > 16", names)
 
@@ -45,7 +47,21 @@ def test_nothing_but_arithmetic_is_carried_out(text):
         value(text, {"n": 1})
 
 
-@pytest.mark.parametrize("text", ["9 ** 9 ** 9", "2 ** 100000", "'a' * 10 ** 9", "(1, 2) * 10 ** 9", "1 / 0", "n", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9 ** 9 ** 9",
+        "2 ** 100000",
+        "'a' * 10 ** 9",
+        "(1, 2) * 10 ** 9",
+        "round(1, -10 ** 9)",
+        "int(1e308)",
+        "(-8) ** 0.5",
+        "1 / 0",
+        "n",
+        "",
+    ],
+)
 def test_what_cannot_be_computed_is_said_at_once(text):
     with pytest.raises(UsageError):
         value(text, {})
@@ -56,6 +72,8 @@ def test_deep_nesting_is_refused_and_kills_nothing():
         value("(" * 400 + "1" + ")" * 400, {})
     with pytest.raises(UsageError):
         value("-" * 990 + "1" + "+1" * 2000, {})
+    with pytest.raises(UsageError, match="nested too deeply"):
+        names_in("-" * 990 + "1")
 
 
 @given(st.text(max_size=60))

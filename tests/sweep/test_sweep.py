@@ -83,6 +83,9 @@ def test_shards_are_all_points_once():
     for count in (1, 3, 7, 40):
         parts = [point.label for n in range(count) for _, points in shard(groups, n + 1, count) for point in points]
         assert parts == [point.label for _, points in groups for point in points]
+    for number, count in ((0, 3), (4, 3), (1, 0)):
+        with pytest.raises(UsageError, match=f"no part {number} of {count}"):
+            shard(groups, number, count)
 
 
 def test_workers_of_dask_make_the_same_table(whole, tmp_path):
@@ -159,6 +162,14 @@ def test_outputs_are_checked_against_another_device(tmp_path):
     checks = dict(zip(found["kernel"], found["check"], strict=True))
     assert checks["<source>"] == "same"
     assert all(len(one) == 16 for one in found["outputs"])
+
+
+def test_another_tolerance_checks_again(tmp_path):
+    source = "kernel void f(global float *x) { x[get_global_id(0)] = native_sin(x[get_global_id(0)]); }"
+    made = {"device": "hd5870", "check": "cpu", "kernel": {"source": source, "arguments": ["random:1024"]}}
+    checks = [hw.sweep({**made, "tolerance": one}, tmp_path / "r", workers=1)["check"] for one in (1.0, 0.0)]
+    assert checks[0] == ["same"]
+    assert checks[1][0].startswith("x: ")
 
 
 def test_a_damaged_row_is_named_and_computed_again(whole, tmp_path):

@@ -129,6 +129,24 @@ def test_a_plan_in_toml_finds_files_beside_itself(tmp_path, monkeypatch):
         ({"constraints": ["nn > 3"]}, "asks for 'nn'"),
         ({"record": ["speed"]}, "cannot record 'speed'"),
         ({"kernel": {**KERNEL, "local": ["{n}", "64"]}}, "several texts with {expressions}"),
+        ({"kernel": 5}, "is a table, not 5"),
+        ({"kernel": {**KERNEL, "lds": "64,64"}}, "lds takes one size"),
+        ({"kernel": {**KERNEL, "values": {"n": 64}}}, "gives 'n' twice"),
+        ({"kernel": {**KERNEL, "options": ["", "-DX"], "values": {"options": [1]}}}, "gives 'options' twice"),
+        ({"set": {"clock_mhz": [1, 2], "compute.clock_mhz": 3}}, "gives 'compute.clock_mhz' twice"),
+        ({"values": {"n": 64, "group": 64, "device": [1, 2]}}, "'device' is a plan's own"),
+        ({"values": {"n": 64, "group": 64, "part": [1, 2]}}, "'part' is a plan's own"),
+        ({"values": {"n": [64, float("nan")], "group": 1}}, "takes numbers or texts"),
+        ({"values": {"n": [10**400], "group": 1}}, "takes numbers or texts"),
+        ({"values": {"n": "0:inf:3", "group": 1}}, "ranges from 0 to inf"),
+        ({"values": {"n": {"low": -1e308, "high": 1e308, "count": 3}, "group": 1}}, "ranges from"),
+        ({"values": {"n": {"low": 1.5, "high": 4, "whole": True}, "group": 1}}, "ranges from 1.5 to 4"),
+        ({"values": {"n": {"choices": [[1], 2]}, "group": 1}}, "takes numbers or texts"),
+        ({"set": {"clock_mhz": {"choices": ["fast"]}}, "sample": {"points": 2}}, "takes numbers"),
+        ({"set": {"clock_mhz": float("inf")}}, "takes numbers"),
+        ({"time_limit": -1}, "above 0, not -1"),
+        ({"tolerance": -1}, "0 or more, not -1"),
+        ({"constraints": ["-" * 990 + "1"]}, "nested too deeply"),
     ],
 )
 def test_what_is_wrong_with_a_plan_is_named(more, message):
@@ -145,5 +163,15 @@ def test_what_is_no_toml_is_said(tmp_path):
     (tmp_path / "plan.toml").write_text("device = [")
     with pytest.raises(UsageError, match="is no TOML file"):
         read(tmp_path / "plan.toml")
+    (tmp_path / "plan.toml").write_text("device = " + "[" * 5000)
+    with pytest.raises(UsageError, match="is no TOML file"):
+        read(tmp_path / "plan.toml")
     with pytest.raises(UsageError, match="cannot read the plan"):
         read(tmp_path / "nix.toml")
+
+
+def test_an_argument_may_be_longer_than_a_files_name(tmp_path):
+    numbers = ",".join("1" * 300)
+    (tmp_path / "plan.toml").write_text(f"device = 'vega64'\n[kernel]\nsource = '{SOURCE}'\narguments = ['{numbers}']")
+    ((job, _),) = read(tmp_path / "plan.toml").grouped()
+    assert job.request.words == (numbers,)
