@@ -15,7 +15,9 @@ import functools
 import json
 import mmap
 import os
+import stat
 import struct
+import sys
 import time
 import zlib
 from collections.abc import Container, Iterable, Iterator
@@ -23,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from headwater.base import cache
+from headwater.base import cache, reading
 from headwater.errors import ResourceError, UsageError
 
 _MAGIC: Final = b"HWR1"
@@ -38,7 +40,8 @@ _FORMAT: Final = b"headwater sweep 1\n"
 _MERGED: Final = 32
 """Files of about the same size that become one."""
 
-ROW, FAILED, PASSING, JOB = range(1, 5)
+_KINDS: Final = range(1, 5)
+ROW, FAILED, PASSING, JOB = _KINDS
 """Kinds of records: a point's figures; the message of one that fails each time; the message of one that may not fail
 again (no memory, a worker that died); what a job ran."""
 
@@ -126,22 +129,29 @@ class Store:
         marker = self.path / _FORMAT_FILE
         try:
             if create:
-                self._rows.mkdir(parents=True, exist_ok=True)
-                if not marker.exists():
+                self.path.mkdir(parents=True, exist_ok=True)
+                made = marker.exists()
+                if not made:
                     # Another process may be making the same store.
                     own = (_ROWS, _FORMAT_FILE, f".{_FORMAT_FILE}.")
                     if not all(one.name.startswith(own) for one in self.path.iterdir()):
                         raise UsageError(
                             f"{self.path} has other files: it is no store of a sweep", hint="name an empty directory"
                         )
+                self._rows.mkdir(exist_ok=True)
+                if not made:
                     self._place(marker, _FORMAT)
-            found = marker.read_bytes()
+            found = reading.contents(marker)
         except FileNotFoundError:
             raise UsageError(
                 f"{self.path} is no store of a sweep", hint="headwater sweep PLAN --results DIR makes one"
             ) from None
+        except FileExistsError as error:
+            raise UsageError(f"cannot use {self.path} for results: {error.filename} is no directory") from None
         except OSError as error:
             raise UsageError(f"cannot use {self.path} for results: {error.strerror}") from None
+        except ValueError as error:  # a name with a null character
+            raise UsageError(f"cannot use {str(self.path)!r} for results: {error}") from None
         if found != _FORMAT:
             raise UsageError(
                 f"{self.path} is a store of another version of Headwater: {found[:40]!r}, not {_FORMAT!r}",
@@ -157,8 +167,14 @@ class Store:
                 self._read()
                 return
             except FileNotFoundError:
+                if not self._rows.is_dir():
+                    break
                 continue  # somebody merged files after they were listed: what they held is in another one
-        raise ResourceError(f"the files in {self._rows} vanish while they are read")
+            except OSError as error:
+                raise UsageError(f"cannot read {error.filename}: {error.strerror}") from None
+        else:
+            raise ResourceError(f"the files in {self._rows} vanish while they are read")
+        raise UsageError(f"{self.path} is no store of a sweep: it has no directory {_ROWS}")
 
     def _read(self) -> None:
         self._files: list[tuple[Path, Any]] = []
@@ -200,7 +216,7 @@ class Store:
             self._jobs[record.slot] = (record.time_ns, record.base)
         try:
             name = str(json.loads(record.payload)["of"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return
         self._known.setdefault(record.slot, {})[name] = record.base
 
@@ -213,7 +229,7 @@ class Store:
             if at + head_bytes <= size:
                 magic, length, check, kind, stamp, key, slot, base, version = unpack(view, at)
                 end = at + head_bytes + length
-                if magic == _MAGIC and end <= size and crc(view[at + checked : end]) == check:
+                if magic == _MAGIC and end <= size and kind in _KINDS and crc(view[at + checked : end]) == check:
                     payload = view[at + head_bytes : end] if kind == JOB else b""
                     yield at, Record(kind, key, slot, base, version, bytes(payload), stamp)
                     at = end
@@ -300,11 +316,10 @@ class Store:
         if key not in self._heads:
             return None
         try:
-            row = json.loads(self._record(key).payload)
-        except ValueError:
+            row: Any = json.loads(self._record(key).payload)
+        except (ValueError, RecursionError):
             return None
-        parts = (row.get("at"), row.get("found")) if isinstance(row, dict) else ()
-        return row if parts and all(isinstance(one, dict) for one in parts) else None
+        return row if _is_row(row) else None
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -336,7 +351,7 @@ class Store:
         return self._rows / f"{self._writer}-{self._serial:06d}{_SUFFIX}"
 
     def _merge(self, paths: list[Path]) -> Path:
-        """One file of several, which are removed when it is there."""
+        """One file of several, which are removed when it is there, and on the disk."""
         path = self._named()
 
         views = []
@@ -369,6 +384,9 @@ class Store:
             with open(part, "wb") as file:
                 for one in (data,) if isinstance(data, bytes) else data:
                     file.write(one)
+                if not isinstance(data, bytes):  # what it was merged of is removed: it may not be lost with the machine
+                    file.flush()
+                    os.fsync(file.fileno())
             os.replace(part, path)
         except OSError as error:
             part.unlink(missing_ok=True)
@@ -378,7 +396,24 @@ class Store:
             raise
 
 
+def _is_row(row: Any) -> bool:
+    """Whether it has what tables take: numbers that a float can be, texts, and where figures are none."""
+    parts = (row.get("at"), row.get("found")) if isinstance(row, dict) else ()
+    return bool(parts) and all(isinstance(one, dict) and _are_plain(list(one.values())) for one in parts)
+
+
+def _are_plain(values: list[Any]) -> bool:
+    kinds = {*map(type, values)}
+    return kinds <= _PLAIN and all(abs(one) <= sys.float_info.max for one in values if type(one) is int)
+
+
+_PLAIN: Final = {int, float, str, bool, type(None)}
+
+
 def _mapped(path: Path) -> Any:
+    """The bytes of a file; none of what is no file, such as a directory or a pipe."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        return memoryview(b"")
     with open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
             return memoryview(b"")

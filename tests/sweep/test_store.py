@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 import random
 import tracemalloc
 
@@ -10,6 +11,7 @@ import pytest
 from headwater.errors import UsageError
 from headwater.sweep import store as stores
 from headwater.sweep.store import FAILED, JOB, PASSING, ROW, Record, Store, hashed, model_version
+from headwater.sweep.table import table
 
 SLOT, BASE = hashed("slot"), hashed("base")
 
@@ -126,6 +128,24 @@ def test_a_damaged_record_costs_no_other_and_is_named(tmp_path):
     assert not Store(tmp_path).damaged
 
 
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda path: path.mkdir(),
+        lambda path: path.symlink_to("."),
+        lambda path: os.mkfifo(path),
+    ],
+)
+def test_what_is_no_file_does_no_harm(tmp_path, put):
+    store = Store(tmp_path, create=True)
+    store.write([job(), row(1)])
+    put(tmp_path / "rows" / "other.rows")
+    found = Store(tmp_path)
+    assert numbers(found) == [1]
+    found.compact()
+    assert numbers(Store(tmp_path)) == [1]
+
+
 @pytest.mark.parametrize("data", [b"", b"\0" * 500, b"HWR1" * 100, b"x" * 3])
 def test_files_that_others_put_there_do_no_harm(tmp_path, data):
     store = Store(tmp_path, create=True)
@@ -136,11 +156,23 @@ def test_files_that_others_put_there_do_no_harm(tmp_path, data):
 
 def test_a_checksum_that_is_right_on_what_is_no_row_does_no_harm(tmp_path):
     store = Store(tmp_path, create=True)
-    odd = [
-        Record(ROW, hashed(text), SLOT, BASE, model_version(), text.encode()) for text in ("[]", "{", "3", '{"at": 1}')
-    ]
-    store.write([job(), row(1), *odd])
-    assert numbers(Store(tmp_path)) == [1]
+    texts = (
+        "[]",
+        "{",
+        "3",
+        '{"at": 1}',
+        "[" * 100_000,
+        '{"at": {"n": [1]}, "found": {}}',
+        '{"at": {"n": 2}, "found": {"seconds": {}}}',
+        '{"at": {"n": 1%s}, "found": {}}' % ("0" * 400),
+    )
+    odd = [Record(ROW, hashed(text), SLOT, BASE, model_version(), text.encode()) for text in texts]
+    no_job = Record(JOB, SLOT, SLOT, BASE, model_version(), b"[" * 100_000)
+    store.write([job(), no_job, row(1), row(2)._replace(kind=9), *odd])
+    found = Store(tmp_path)
+    assert numbers(found) == [1]
+    assert table(found)["n"] == [1]
+    assert len(found.damaged) == 1
 
 
 def test_several_processes_may_make_a_store_at_once(tmp_path):
@@ -156,11 +188,20 @@ def test_a_directory_that_is_no_store_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(UsageError, match="has other files"):
         Store(tmp_path, create=True)
-    assert {one.name for one in tmp_path.iterdir()} <= {"thesis.tex", "rows"}
+    assert {one.name for one in tmp_path.iterdir()} == {"thesis.tex"}
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "format").write_bytes(b"headwater sweep 0\n")
     with pytest.raises(UsageError, match="another version"):
         Store(tmp_path / "b")
+    with pytest.raises(UsageError, match=r"for results: .*thesis\.tex is no directory"):
+        Store(tmp_path / "thesis.tex", create=True)
+    store = Store(tmp_path / "c", create=True)
+    (store.path / "rows").rmdir()
+    with pytest.raises(UsageError, match="has no directory rows"):
+        Store(store.path)
+    (store.path / "rows").write_text("x")
+    with pytest.raises(UsageError, match=r"cannot read .*rows: Not a directory"):
+        Store(store.path)
 
 
 def test_memory_does_not_grow_with_what_rows_hold(tmp_path):
