@@ -213,6 +213,8 @@ def _integer(c: str, run: Callable[[Any], Any]) -> tuple[Meaning, Callable[[Any]
         e = settled(values(t, node, 1)[0])
         if not isinstance(e.type, Scalar) or e.type.kind == "f":
             raise Refused(f"{ast.unparse(node.func)} of {e.type.name}", "whole numbers")
+        if c.count("{0}") > 1 and not e.pure:
+            raise Refused(f"the operand of {ast.unparse(node.func)} is computed once in Python", "put it in a variable")
         if e.type.bits < 32:
             e = convert(e, INT32)
         return Expr(INT32, f"(int)({c.format(e.text)})", UNARY, positive=True)

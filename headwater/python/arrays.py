@@ -90,7 +90,7 @@ def element(handle: Handle, indices: Sequence[Expr], need: Any) -> Expr:
         text = handle.pointer + "".join(f"[{place.text}]" for place in places)
     else:
         text = f"{handle.pointer}[{offset(handle, indices, need).text}]"
-    return Expr(UINT8 if kind == BOOL else kind, text)
+    return Expr(UINT8 if kind == BOOL else kind, text, pure=all(e.pure for e in indices))
 
 
 def read(handle: Handle, indices: Sequence[Expr], need: Any) -> Expr:
@@ -101,9 +101,11 @@ def read(handle: Handle, indices: Sequence[Expr], need: Any) -> Expr:
             f"{len(indices)} indices into {kind.name}, which has {kind.ndim} dimension{'s' * (kind.ndim > 1)}"
         )
     if len(indices) < kind.ndim:
-        return value(_rest(handle, indices, need))
+        return replace(value(_rest(handle, indices, need)), pure=all(e.pure for e in indices))
     made = element(handle, indices, need)
-    return Expr(BOOL, f"{made.text} != 0", binds=7, positive=True) if kind.element == BOOL else made
+    if kind.element == BOOL:
+        return Expr(BOOL, f"{made.text} != 0", binds=7, positive=True, pure=made.pure)
+    return made
 
 
 def _rest(handle: Handle, indices: Sequence[Expr], need: Any) -> Handle:

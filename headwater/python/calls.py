@@ -192,6 +192,8 @@ def _known(t: Values, node: ast.Call, what: str, function: Any) -> Expr:
         if count == 2:
             a, b, kind = _together(*args)
             return Expr(kind, f"{c}({a.text}, {b.text})", pure=a.pure and b.pure)
+        if what == "whole" and number(args[0]) and not _floats(args[0].type):
+            return _integer(args[0])
         if c == "fabs" and number(args[0]) and not _floats(args[0].type):
             args = [floating(args[0])]
         e = floating(args[0])
@@ -209,6 +211,12 @@ def _known(t: Values, node: ast.Call, what: str, function: Any) -> Expr:
     if what == "range":
         raise Refused("range is for loops: for i in range(…)", "")
     return handlers[what](t, node)
+
+
+def _integer(e: Expr) -> Expr:
+    """A whole number as what Python computes with."""
+    e = settled(e)
+    return convert(e, INT32) if isinstance(e.type, Scalar) and e.type.bits < 32 else e
 
 
 def _floats(kind: Type) -> bool:
@@ -326,8 +334,8 @@ def _round(t: Values, node: ast.Call) -> Expr:
     e = values(t, node, 1)[0]
     if e.value is not None and e.type in WEAK:
         return constant(round(e.value))
-    if not _floats(e.type):
-        return settled(e)
+    if number(e) and not _floats(e.type):
+        return _integer(e)
     e = settled(e)
     return cast(Expr(e.type, f"rint({e.text})", pure=e.pure), INT64 if e.type == FLOAT64 else INT32)
 
@@ -339,6 +347,8 @@ def _pow(t: Values, node: ast.Call) -> Expr:
 
 def _divmod(t: Values, node: ast.Call) -> Expr:
     a, b = values(t, node, 2)
+    if not (a.pure and b.pure):
+        raise Refused("the operands of divmod are computed once in Python", "put them in variables")
     parts = (binary("//", a, b, t.need), binary("%", a, b, t.need))
     return Expr(Tuple("a tuple", tuple(p.type for p in parts)), parts=parts)
 

@@ -82,7 +82,10 @@ def literal(value: Any, kind: Scalar) -> Expr:
     if kind.kind == "b":
         return Expr(BOOL, "true" if value else "false", value=bool(value), positive=True)
     if kind.kind == "f":
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            raise Refused(f"this whole number is beyond what {kind.name} holds") from None
         if not math.isfinite(number):
             text = "NAN" if math.isnan(number) else "INFINITY" if number > 0 else "-INFINITY"
             binds = UNARY if text[0] == "-" else ATOM
@@ -127,7 +130,9 @@ def settled(e: Expr) -> Expr:
 
 
 def cast(e: Expr, kind: Type) -> Expr:
-    """``(kind)e`` in C."""
+    """``(kind)e`` in C. A size that may be below 0 is one only as an int: as a size_t it has wrapped around."""
+    if e.type == SIZE and not e.positive and kind != INT32:
+        e = cast(e, INT32)
     text = f"({kind.c}){e.within(UNARY)}"  # type: ignore[attr-defined]
     return Expr(kind, text, UNARY, positive=e.positive and _keeps_sign(e.type, kind), pure=e.pure)
 
@@ -387,7 +392,7 @@ def _power(a: Expr, b: Expr, kind: Type, need: Any) -> Expr:
     if isinstance(kind, Vector):
         raise Refused("** of vectors", "hw.cl.pow of two vectors of floats")
     exponent = b.value if b.type in (WEAK_INT, WEAK_FLOAT) else None
-    power_of = None if exponent is None else float(exponent)
+    power_of = None if exponent is None or abs(exponent) >= 2**31 else float(exponent)
     if b.type == WEAK_INT and isinstance(a.type, Scalar):
         base = _computes_as(a.type)
         if base.kind != "f" and exponent is not None and exponent < 0:
@@ -410,7 +415,7 @@ def _power(a: Expr, b: Expr, kind: Type, need: Any) -> Expr:
     x = convert(a, kind)
     if exponent == 0.5:
         return Expr(kind, f"sqrt({x.text})", pure=a.pure)
-    if power_of is not None and power_of.is_integer() and abs(power_of) < 2**31:
+    if power_of is not None and power_of.is_integer():
         return Expr(kind, f"pown({x.text}, {int(power_of)})", pure=a.pure)
     if isinstance(b.type, Scalar) and b.type.kind in "iu" and b.type.bits <= 32 and b.type != UINT32:
         return Expr(kind, f"pown({x.text}, {convert(b, INT32).text})", pure=a.pure and b.pure)

@@ -19,6 +19,8 @@ _MODULO_INT: Final = """static {c} {name}({c} a, {c} b)
 _POWER: Final = """static {c} {name}({c} base, {c} exponent)
 {{
     {c} result = 1;
+    if (exponent < 0)
+        return base == 1 || base == ({c})-1 ? (exponent & 1 ? base : 1) : 0;
     while (exponent > 0) {{
         if (exponent & 1)
             result *= base;

@@ -254,10 +254,15 @@ class Translator(Values):
         kind = handle.kind
         for axis in range(kind.ndim):
             extent = handle.size(axis)
-            declared = f"{'long' if kind.wide else 'int'} {text}_n{axis};"
-            if declared not in self.top:
+            own = self.extent_name(name, axis)
+            declared = f"{'long' if kind.wide else 'int'} {own};"
+            if name in self.parameters:
+                hidden = Hidden("n", self.parameters.index(name), axis)
+                self.hidden[hidden] = None
+                own = self.hidden_name(hidden)
+            elif declared not in self.top:
                 self.top.append(declared)
-            self.emit(f"{text}_n{axis} = {extent.text};")
+            self.emit(f"{own} = {extent.text};")
 
     def _merged(self, name: str, old: Variable, kind: Type, node: ast.AST) -> tuple[Type, ast.AST]:
         """The type of a variable to which something else is assigned, and what gave it that."""
@@ -375,13 +380,21 @@ class Translator(Values):
             self.emit(f"const {self.unit.c_type(e.type)} {name} = {e.text};", node)
             parts = tuple(Expr(kind, f"{name}._{at}") for at, kind in enumerate(e.type.parts))
         elif len(parts) > 1 and not _independent(target, node):
-            parts = tuple(
-                part if part.value is not None or part.array is not None or part.static is not None
-                else self.kept(part if part.type in WEAK else settled(part), node) if part.type not in WEAK else part
-                for part in parts
-            )  # fmt: skip
+            parts = tuple(self._kept_part(part, node) for part in parts)
         for one, part in zip(target.elts, parts, strict=True):
             self.store(one, part, node)
+
+    def _kept_part(self, e: Expr, node: ast.stmt) -> Expr:
+        """A part of a tuple, as it is before any of the tuple's targets is assigned to."""
+        if isinstance(e.type, Tuple) and e.parts:
+            return replace(e, text="", parts=tuple(self._kept_part(part, node) for part in e.parts))
+        if e.array is not None and e.array.kind.space == "global":
+            name = self.temporary()
+            self._assign_array(name, e, node)
+            return self.read_variable(name, node)
+        if e.value is not None or e.array is not None or e.static is not None or e.type in WEAK:
+            return e
+        return self.kept(settled(e), node)
 
     def visit_annassign(self, node: ast.AnnAssign) -> None:
         """``name: type = value``."""
@@ -406,8 +419,9 @@ class Translator(Values):
             )  # fmt: skip
             self.assign(node.target.id, binary(symbol, old, e, self.need), node, symbol=symbol)
             return
-        place = self.place(node.target)
-        made = binary(symbol, place, e, self.need)
+        place = self.place(node.target, node)
+        old = place if e.pure else self.kept(place, node)  # a call may change it, and Python reads it before
+        made = binary(symbol, old, e, self.need)
         if isinstance(place.type, Scalar) and place.type.kind != "f" and is_float(made.type):
             raise Refused(
                 f"{place.type.name} {symbol}= … makes a {self.called(made.type)} of it",
@@ -551,10 +565,7 @@ class Translator(Values):
         step = bounds[2] if len(bounds) == 3 else constant(1)
         if step.value == 0:
             raise Refused("range with a step of 0", "", node.iter)
-        kind: Type = INT32
-        for bound in (start, stop, step):
-            if isinstance(bound.type, Scalar):
-                kind = meet(kind if kind != INT32 or bound.type.bits < 32 else bound.type, bound.type, "range")
+        kind = _range_type([start, stop, step])
         if isinstance(kind, Scalar) and kind.kind == "u" and not step.positive:
             kind = INT64 if kind.bits == 64 else INT32
         assert isinstance(kind, Scalar)
@@ -604,11 +615,15 @@ class Translator(Values):
 
     def _changes(self, e: Expr, node: ast.For) -> bool:
         """Whether what a bound was made of may change in the loop."""
-        assigned = {
-            part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-        }
-        words = set(re.findall(r"[A-Za-z_]\w*", e.text))
-        return "[" in e.text or any(c_name(name) in words for name in assigned)
+        assigned = set()
+        for part in ast.walk(node):
+            if isinstance(getattr(part, "ctx", None), ast.Store):
+                while isinstance(part, (ast.Attribute, ast.Subscript)):  # v.x = … changes v
+                    part = part.value
+                if isinstance(part, ast.Name):
+                    assigned.add(c_name(part.id))
+        words = {re.sub(r"_n\d(_u)*$", "", word) for word in re.findall(r"[A-Za-z_]\w*", e.text)}
+        return "[" in e.text or bool(assigned & words)
 
     def visit_break(self, node: ast.Break) -> None:
         """The end of the loop."""
@@ -620,6 +635,19 @@ class Translator(Values):
         """The next round of the loop."""
         self.emit("continue;", node)
         self.flow.reached = False
+
+
+def _range_type(bounds: list[Expr]) -> Type:
+    """The type of a loop's variable. Refused where signed and unsigned bounds meet, unless the signed one is not below
+    0."""
+    kinds = [(bound.type, bound.positive) for bound in bounds if isinstance(bound.type, Scalar)]
+    widest = max((kind.bits for kind, _ in kinds if kind.kind == "u"), default=0)
+    made: Type | None = None
+    for kind, positive in kinds:
+        if kind.kind == "i" and positive and 32 <= widest >= kind.bits:
+            continue
+        made = meet(kind if made is None else made, kind, "range")
+    return made or INT32
 
 
 def _steps(node: ast.While) -> bool:

@@ -177,9 +177,10 @@ def c_name(name: str) -> str:
     from headwater.python.types import SCALARS
 
     made = "".join(c if c.isascii() else f"_u{ord(c):x}_" for c in name)
-    base = made.rstrip("0123468")
+    word = made.rstrip("_")  # with it, max becomes max_, and max_ max__: no two names become one
+    base = word.rstrip("0123468")
     if (
-        made in _reserved()
+        word in _reserved()
         or base in {s.c for s in SCALARS.values()}
         or made.startswith(("CL_", "CLK_", "M_", "FLT_", "DBL_", "INT_", "UINT_", "LONG_", "HUGE_", "__", "as_", "hw_"))
         or made.startswith(("convert_", "INFINITY", "NAN", "MAXFLOAT", "get_", "image", "tuple_", "cl_", "table"))

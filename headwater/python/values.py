@@ -37,6 +37,7 @@ from headwater.python.expressions import (
     literal,
     meet,
     named,
+    settled,
     truth,
     unary,
 )
@@ -182,11 +183,22 @@ class Values(ABC):
     def temporary(self) -> str:
         """A name that the function has not used."""
         self.temporaries += 1
-        return f"t_{self.temporaries}"
+        return self.unused(f"t_{self.temporaries}")
+
+    def unused(self, name: str) -> str:
+        """A name of C like this one that no variable of the function has."""
+        while name in self.scopes.names or name in self.parameters:
+            name += "_u"
+        return name
+
+    def extent_name(self, name: str, axis: int) -> str:
+        """The variable of C with an extent of the array that a variable stands for."""
+        return self.unused(f"{c_name(name)}_n{axis}")
 
     def hidden_name(self, hidden: Hidden) -> str:
         suffix = f"{hidden.kind}{hidden.axis}" if hidden.kind != "o" else "o"
-        return f"{self.parameters[hidden.position] if self.parameters[hidden.position].isascii() else 'p'}_{suffix}"
+        name = self.parameters[hidden.position]
+        return self.unused(f"{name if name.isascii() else c_name(name)}_{suffix}")
 
     def parameter_array(self, at: int, kind: Array) -> Handle:
         """An array parameter, whose extents are asked of the launcher or the caller where they are used."""
@@ -257,7 +269,8 @@ class Values(ABC):
         whole = INT64 if kind.wide else INT32
 
         def extent(axis: int) -> Expr:
-            return arrays.extent_of(kind, axis) if kind.shape else Expr(whole, f"{text}_n{axis}", positive=True)
+            name_ = self.extent_name(name, axis)
+            return arrays.extent_of(kind, axis) if kind.shape else Expr(whole, name_, positive=True)
 
         origins = frozenset({name, *(self.known.get(name) or self.found[name]).origins})
         return Handle(kind, text, extent, origins=origins)
@@ -282,12 +295,13 @@ class Values(ABC):
             raise Refused("constants cannot be assigned to", "pass an array", node)
         self.written |= handle.origins
 
-    def place(self, node: ast.expr) -> Expr:
-        """What an assignment to a subscript or an attribute assigns to."""
+    def place(self, node: ast.expr, kept: ast.stmt | None = None) -> Expr:
+        """What an assignment to a subscript or an attribute assigns to. ``kept``: of that statement, which reads it,
+        too, so that indices are computed once."""
         if isinstance(node, ast.Subscript):
             base = self.value(node.value)
             if isinstance(base.type, Vector):
-                outer = self.place(node.value) if not isinstance(node.value, ast.Name) else base
+                outer = self.place(node.value, kept) if not isinstance(node.value, ast.Name) else base
                 return replace(self.component(outer, self.value(node.slice), node), value=None)
             handle = self._handle(base, node)
             indices = self._indices(node)
@@ -297,6 +311,10 @@ class Values(ABC):
                     "whole rows cannot be assigned", "assign each element", node,
                 )  # fmt: skip
             self.wrote(handle, node)
+            if kept is not None and not base.pure:
+                raise Refused("the index is computed once in Python", "put it in a variable", node)
+            if kept is not None:
+                indices = [e if e.pure else self.kept(settled(e), kept) for e in indices]
             return arrays.element(handle, indices, self.need)
         assert isinstance(node, ast.Attribute)
         base = self.value(node.value)
@@ -305,7 +323,7 @@ class Values(ABC):
                 self._refuse_shared(node.value, base)
                 outer = base
             elif isinstance(node.value, (ast.Subscript, ast.Attribute)):
-                outer = self.place(node.value)
+                outer = self.place(node.value, kept)
             else:
                 raise Refused("what a call gives cannot be assigned to", "", node)
             return self.attribute_of(outer, node)
@@ -387,6 +405,7 @@ class Values(ABC):
             self.unit.capture(function.__globals__, name, value)
         elif hasattr(builtins, name):
             value = getattr(builtins, name)
+            self.unit.capture(function.__globals__, name, None)  # nothing there hides it
         else:
             import difflib
 
