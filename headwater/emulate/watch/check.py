@@ -6,6 +6,7 @@ What is looked for, and what is not, is said in docs/checks.md; check.c looks.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -252,7 +253,7 @@ def _records(granules: int, room: int = _GRANULES) -> int:
     return -(-granules // room)
 
 
-class CheckedFamily:
+class CheckedFamily(ABC):
     """What a check asks of launches of one family, besides what it knows of any."""
 
     has_cmpxchg_loops = False
@@ -266,9 +267,9 @@ class CheckedFamily:
         """What would order work-items, of the ``same`` group or of two."""
         return "a barrier between them orders them" if same else "work-groups run in any order; use atomic functions"
 
+    @abstractmethod
     def name(self, launch: Any) -> str:
         """The kernel's name."""
-        raise NotImplementedError
 
     def in_step(self, launch: Any) -> bool:
         """Whether lanes run in step though the code does not say so."""
@@ -278,41 +279,41 @@ class CheckedFamily:
         """Bytes of local memory that plain accesses may be to at any address."""
         return 0
 
+    @abstractmethod
     def group_width(self, launch: Any) -> int:
         """Work-items of a row of a group."""
-        raise NotImplementedError
 
+    @abstractmethod
     def extents(self, launch: Any, task: SimulatedTask) -> list[Extent]:
         """The memory that accesses are told of, by the addresses that they are told with."""
-        raise NotImplementedError
 
+    @abstractmethod
     def host(self, extent: Extent) -> int:
         """Where memory of `extents` lies."""
-        raise NotImplementedError
 
+    @abstractmethod
     def written(self, launch: Any, task: SimulatedTask) -> set[int] | None:
         """Addresses in all memory that the kernel may write, as far as pointers are followed; None if they are not."""
-        raise NotImplementedError
 
     def further(self, launch: Any, in_lds: set[int]) -> list[str]:
         """Findings in the machine code; ``in_lds``: addresses of instructions that have accessed local memory."""
         return []
 
+    @abstractmethod
     def ids(self, launch: Any, group: int, lane: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The global id of a work-item, and its group's, by the numbers of the group and of its lane there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def place(self, launch: Any, pc: int) -> Span | None:
         """Where an instruction comes from, if it is known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def instruction(self, launch: Any, pc: int) -> str:
         """An instruction's text."""
-        raise NotImplementedError
 
+    @abstractmethod
     def front(self, launch: Any) -> str:
         """The front end's IR of the kernel's program."""
-        raise NotImplementedError
 
     def source_places(self, launch: Any) -> AccessPlaces:
         """What the program's source has to say of accesses."""

@@ -14,10 +14,10 @@ from headwater.base.arrays import aligned_bytes
 from headwater.emulate.wave.layout import GWS_RESOURCES
 from headwater.errors import UsageError
 from headwater.runtime.gcn.launch import GcnLaunch
-from headwater.runtime.host.kernel import HostKernel
-from headwater.runtime.interface import DeviceProgram, Prepared
+from headwater.runtime.interface import DeviceProgram
 from headwater.runtime.shapes import Size, check_sizes, offset_of, sizes, three
-from headwater.runtime.simulated.device import SimulatedDevice, WhenCalled, observed
+from headwater.runtime.simulated.device import SimulatedDevice
+from headwater.runtime.simulated.kernel import SimulatedKernel
 
 if TYPE_CHECKING:
     from headwater.base.arrays import Array
@@ -85,10 +85,11 @@ class GcnDevice(SimulatedDevice):
             )
 
 
-class GcnKernel(HostKernel):
+class GcnKernel(SimulatedKernel):
     """A kernel in machine code of the chip; native code for it is made, or found in the cache, when first launched."""
 
     __slots__ = ("_version",)
+    takes_lds = True
     device: GcnDevice
 
     def __init__(
@@ -97,26 +98,10 @@ class GcnKernel(HostKernel):
         super().__init__(device, info, source, filename, options)
         self._version = version
 
-    def prepare(
-        self,
-        global_size: Size,
-        local_size: Size | None,
-        offset: Size = (),
-        *,
-        check: bool | None = None,
-        lds_bytes: int = 0,
-    ) -> Prepared:
-        if observed(check):
-            # Without code that nobody watches: it would be compiled for nothing.
-            return WhenCalled(self, global_size, local_size, offset, check, lds_bytes)
-        return super().prepare(global_size, local_size, offset, check=check, lds_bytes=lds_bytes)
-
-    def make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> GcnLaunch:
-        if not check:
-            return self.watched(global_size, local_size, offset, lds_bytes=lds_bytes)
+    def checker(self) -> Watcher:
         from headwater.emulate.gcn.check import checker
 
-        return self.watched(global_size, local_size, offset, checker(), lds_bytes)
+        return checker()
 
     def watched(
         self,
@@ -126,8 +111,6 @@ class GcnKernel(HostKernel):
         watcher: Watcher | None = None,
         lds_bytes: int = 0,
     ) -> GcnLaunch:
-        """The kernel with its sizes fixed, and code in it that tells ``watcher`` what happens; LaunchError as
-        `prepare`."""
         from headwater.emulate.gcn.dispatch import default_group
 
         whole = sizes(global_size, "global size")

@@ -1,4 +1,4 @@
-"""What simulated chips have in common as devices: their memory is this machine's; who watches is asked at each call."""
+"""What simulated chips have in common as devices: their memory is this machine's."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import functools
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from headwater.base.version import VERSION
 from headwater.emulate.watch import unwritten
-from headwater.errors import UsageError
 from headwater.runtime.host.device import HostDevice
 from headwater.runtime.host.memory import HostBuffer
 from headwater.runtime.interface import Buffer, DeviceProgram
-from headwater.runtime.shapes import Size
 
 if TYPE_CHECKING:
     from headwater.base.arrays import Array
@@ -95,52 +93,3 @@ class SimulatedDevice(HostDevice):
 def _has_data(buffer: Buffer) -> None:
     assert isinstance(buffer, HostBuffer)
     unwritten.written(buffer.address)
-
-
-def observed(check: bool | None) -> bool:
-    """Whether a trace, statistics or simulated time is being made of the launches that are prepared now.
-
-    A launch has one watcher: HEADWATER_CHECK is passed over meanwhile, and ``check=True`` is a UsageError.
-    """
-    from headwater.emulate.watch.hooks import is_watched
-
-    if not is_watched():
-        return False
-    if check:
-        raise UsageError(
-            "a launch cannot be checked while its trace, statistics or simulated time are made",
-            hint="run it twice: once with check=True, and once without",
-        )
-    return True
-
-
-class WhenCalled:
-    """A launch that is prepared for whoever watches when it is called; ``kernel`` makes launches that are ``watched``
-    and others."""
-
-    __slots__ = ("_kernel", "_lds", "_plain", "_what")
-
-    def __init__(
-        self,
-        kernel: Any,
-        global_size: Size,
-        local_size: Size | None,
-        offset: Size,
-        check: bool | None,
-        lds_bytes: int = 0,
-    ) -> None:
-        self._kernel = kernel
-        self._what = global_size, local_size, offset, check
-        self._lds = {"lds_bytes": lds_bytes} if lds_bytes else {}
-        self._plain: Any = None
-
-    def __call__(self, args: Sequence[Any], queue: Any = None, time_limit: float | None = None) -> Any:
-        from headwater.emulate.watch.hooks import wanted
-
-        whole, group, offset, check = self._what
-        watcher = wanted()
-        if watcher is not None:
-            return self._kernel.watched(whole, group, offset, watcher, **self._lds)(args, queue, time_limit)
-        if self._plain is None:
-            self._plain = self._kernel.prepare(whole, group, offset, check=check, **self._lds)
-        return self._plain(args, queue, time_limit)

@@ -29,8 +29,7 @@ from headwater.runtime.images import Image as Picture
 from headwater.runtime.interface import DeviceProgram, Prepared
 from headwater.runtime.shapes import Size
 from headwater.runtime.simulated import printf_memory
-from headwater.runtime.simulated.device import WhenCalled, observed
-from headwater.runtime.values import refuse_lds
+from headwater.runtime.simulated.kernel import SimulatedKernel
 from headwater.runtime.vliw.device import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, check_limits, machine_of
 from headwater.runtime.vliw.images import image_of
 from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, Packed, ShaderLaunch, Sizes, View
@@ -107,35 +106,15 @@ def kernels(device: VliwDevice, images: Sequence[Image], filename: str) -> Mappi
     return found
 
 
-class _OpenClKernel(ShaderKernel):
+class _OpenClKernel(ShaderKernel, SimulatedKernel):
     """An OpenCL kernel, whoever compiled it."""
 
     __slots__ = ()
 
-    def prepare(
-        self,
-        global_size: Size,
-        local_size: Size | None,
-        offset: Size = (),
-        *,
-        check: bool | None = None,
-        lds_bytes: int = 0,
-    ) -> Prepared:
-        refuse_lds(self.info.name, self.device.name, lds_bytes)
-        if observed(check):
-            # Without code that nobody watches: it would be compiled for nothing.
-            return WhenCalled(self, global_size, local_size, offset, check)
-        return super().prepare(global_size, local_size, offset, check=check)
+    def checker(self) -> Watcher:
+        from headwater.emulate.vliw.check import opencl_checker
 
-    def make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> Prepared:
-        refuse_lds(self.info.name, self.device.name, lds_bytes)
-        return self.watched(global_size, local_size, offset, _checker(check))
-
-    def watched(
-        self, global_size: Size, local_size: Size | None, offset: Size, watcher: Watcher | None
-    ) -> OpenClLaunch:
-        """The kernel with its sizes fixed, and code in it that tells ``watcher`` what happens."""
-        raise NotImplementedError
+        return opencl_checker()
 
 
 class ImageKernel(_OpenClKernel):
@@ -149,7 +128,12 @@ class ImageKernel(_OpenClKernel):
         self.image = image
 
     def watched(
-        self, global_size: Size, local_size: Size | None, offset: Size, watcher: Watcher | None
+        self,
+        global_size: Size,
+        local_size: Size | None,
+        offset: Size = (),
+        watcher: Watcher | None = None,
+        lds_bytes: int = 0,
     ) -> OpenClLaunch:
         shape, start = self.shape(global_size, local_size, offset)
         bank, first = (0, _LLVM_ARGUMENTS) if self.image.abi == "llvm" else (1, 0)
@@ -176,7 +160,12 @@ class CompiledKernel(_OpenClKernel):
         self._version = version
 
     def watched(
-        self, global_size: Size, local_size: Size | None, offset: Size, watcher: Watcher | None
+        self,
+        global_size: Size,
+        local_size: Size | None,
+        offset: Size = (),
+        watcher: Watcher | None = None,
+        lds_bytes: int = 0,
     ) -> OpenClLaunch:
         device = self.device
         il = self._version(watcher is not None and watcher.checked_code)
@@ -187,14 +176,6 @@ class CompiledKernel(_OpenClKernel):
         known = il.slots, il.data, il.local_bytes, il.lines, il.formats, il.written
         convention = Convention(1, 0, *known)
         return OpenClLaunch(self, image, convention, shape, start, watcher)
-
-
-def _checker(wanted: bool) -> Watcher | None:
-    if not wanted:
-        return None
-    from headwater.emulate.vliw.check import opencl_checker
-
-    return opencl_checker()
 
 
 class OpenClLaunch(ShaderLaunch):
