@@ -5,11 +5,16 @@ that the measured board had otherwise), ``measured``, ``unit``, ``source`` and `
 arithmetic); and what says how to estimate it: ``kernel`` ("file:function") with ``global``, ``local``, ``arguments``,
 ``work`` and ``options``; or ``estimate``; or ``silent``, why nothing can be said. `estimates.toml` says by patterns of
 ids what estimates of kernels are told: ``hit``, ``coalesced``, ``group``. The cycle model reads the same rows.
+
+A hash of its id says on which side a row is: parameters of the cycle model may be fitted to *open* rows, and the claim
+of its accuracy is made on rows *held out*. ``fitted`` names the parameters that were fitted to a row, which is on
+neither side then.
 """
 
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -45,6 +50,18 @@ class Row:
     note: str
     data: Mapping[str, Any]
 
+    @property
+    def side(self) -> str:
+        """ "held out", "open" or "fitted"."""
+        if self.data.get("fitted"):
+            return "fitted"
+        return "held out" if is_held_out(self.id) else "open"
+
+
+def is_held_out(row_id: str) -> bool:
+    """Whether the rule keeps a row from being fitted to: its id's SHA-256 begins with an odd byte."""
+    return hashlib.sha256(row_id.encode()).digest()[0] % 2 == 1
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -68,6 +85,14 @@ class Result:
     def simulated_error(self) -> float | None:
         """The cycle model's value over the measured one, less one."""
         return self.simulated / self.row.measured - 1 if self.simulated is not None and self.row.measured else None
+
+    @property
+    def speed_factor(self) -> float | None:
+        """How many times as fast as the chip the model is: over 1 where its rate is higher or its time shorter."""
+        if not self.simulated or not self.row.measured:
+            return None
+        ratio = self.simulated / self.row.measured
+        return ratio if self.row.unit in _PER_SECOND else 1 / ratio
 
 
 def folder() -> Path:
