@@ -47,11 +47,13 @@ _WORDS: Final[dict[str, Language]] = {
     "hip": "hip",
     "cuda": "hip",
     "cu": "hip",
+    "python": "opencl",  # as of files: `read` translates it
 }
 _COMMENTS: Final = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _IL: Final = re.compile(r"(?:\s|;[^\n]*\n|##[^\n]*\n)*il_[pcvghd]s(?:_\d|\s)")
 _OPENCL: Final = re.compile(r"\b(?:__kernel|__global|global|get_global_id|__constant|__local)\b")
 _HIP: Final = re.compile(r"\b(?:__global__|__device__)\s")
+_PYTHON: Final = re.compile(r"^[ \t]*(?:import|from)[ \t]+headwater\b", re.MULTILINE)
 _KERNEL: Final = re.compile(r"\b(?:kernel|reduce)\s+void\b")
 _STREAMS: Final = re.compile(r"\w\s*<[^<>;{}()]*>|\bout\s+\w+|\w\s*\[\s*\]")
 """Only Brook+ writes ``float a<>``, ``out float b<>``; gather arrays are written ``float a[]``."""
@@ -71,11 +73,11 @@ def is_machine_code(data: bytes, filename: str) -> bool:
 
 
 def named(word: object) -> Language:
-    """The language that a caller's ``word`` names: "brook", "opencl", "il", "hip" and some other spellings.
-    UsageError for anything else."""
+    """The language that a caller's ``word`` names: "brook", "opencl", "il", "hip", "python" (whose kernels `read` makes
+    OpenCL C of) and some other spellings. UsageError for anything else."""
     found = _WORDS.get(word.lower()) if isinstance(word, str) else None
     if found is None:
-        raise UsageError(f"unknown language {word!r}", hint="choose brook, opencl, il or hip")
+        raise UsageError(f"unknown language {word!r}", hint="choose brook, opencl, il, hip or python")
     return found
 
 
@@ -92,6 +94,8 @@ def _of_text(text: str, filename: str) -> Language:
     plain = _COMMENTS.sub(" ", text)
     if _IL.match(text):
         return "il"
+    if _PYTHON.search(plain):
+        raise UsageError(f"{filename} is Python", hint='say language="python": then it is executed, for its kernels')
     if _HIP.search(plain):
         return "hip"
     if _OPENCL.search(plain):
@@ -103,12 +107,12 @@ def _of_text(text: str, filename: str) -> Language:
     raise UsageError(f"cannot tell the language of {filename}", hint=_HINT)
 
 
-def read(path_or_source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
+def read(path_or_source: str | os.PathLike[str], word: object = None) -> tuple[str | bytes, str]:
     """Source text, or the bytes of machine code, and the name that messages give it. A string that `is_text` is the
-    source itself, anything else a path; of a Python file the text is the OpenCL C of its kernels. UsageError if it
-    cannot be read, or is no text."""
+    source itself, anything else a path. Where ``word`` or the file's name says that it is Python, it is executed, and
+    the text is the OpenCL C of its kernels. UsageError if it cannot be read, or is no text."""
     if isinstance(path_or_source, str) and is_text(path_or_source):
-        return path_or_source, "<source>"
+        return _of_python(path_or_source, "<source>") if _is_python(word) else path_or_source, "<source>"
     if isinstance(path_or_source, str) and not path_or_source.strip():
         raise UsageError("the source is empty", hint="pass a file's name or a kernel's text")
     try:
@@ -125,7 +129,7 @@ def read(path_or_source: str | os.PathLike[str]) -> tuple[str | bytes, str]:
         raise UsageError(f"{path} is a directory, not a source file") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    return _decoded(data, path)
+    return _decoded(data, path, word)
 
 
 def given(name: str) -> tuple[str | bytes, str]:
@@ -133,14 +137,22 @@ def given(name: str) -> tuple[str | bytes, str]:
     return _decoded(sys.stdin.buffer.read(), Path("<stdin>")) if name == "-" else read(Path(name))
 
 
-def _decoded(data: bytes, path: Path) -> tuple[str | bytes, str]:
+def _is_python(word: object) -> bool:
+    return isinstance(word, str) and word.lower() == "python"
+
+
+def _of_python(text: str, name: str) -> str:
+    made: str = tool("kernels of a Python file")(text, name)
+    return made
+
+
+def _decoded(data: bytes, path: Path, word: object = None) -> tuple[str | bytes, str]:
     if is_machine_code(data, path.name):
         return data, str(path)
     if path.suffix in ASSEMBLY_SUFFIXES:
         raise UsageError(f"{path} is assembly", hint=f"headwater asm {path} makes machine code of it, which runs")
-    if path.suffix == ".py":
-        made: str = tool("kernels of a Python file")(data.decode("utf-8-sig", "replace"), str(path))
-        return made, str(path)
+    if _is_python(word) or (not word and path.suffix == ".py"):
+        return _of_python(data.decode("utf-8-sig", "replace"), str(path)), str(path)
     if b"\0" in data:
         wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
         raise UsageError(f"{path} is not a text file", hint="it is UTF-16: save it as UTF-8" if wide else "")

@@ -18,7 +18,6 @@ from headwater.base.numbers import whole
 from headwater.chips import Chip
 from headwater.chips.whatif import Change, changed
 from headwater.errors import HeadwaterError, InternalError, LaunchError, ResourceError, SourceError, UsageError
-from headwater.sources import is_text
 
 DEFAULT_DEVICE = "vega64"
 _MOST_TRIPS = 1 << 48
@@ -230,9 +229,7 @@ def _source(source: Any, language: str, options: str) -> tuple[Source, list[str]
     if isinstance(source, str):
         if "\0" in source:
             raise UsageError("a kernel's source or file name has no NUL character")
-        if not is_text(source):
-            return read(source, options, language), []
-        return from_text(source, language, options=options), []
+        return read(source, options, language), []
     program = getattr(source, "program", source)
     if hasattr(program, "language") and hasattr(program, "source"):
         kernel = getattr(source, "name", "")

@@ -17,14 +17,16 @@ from headwater.isa.gcn.cost import PASS_CYCLES
 
 _SUFFIX = re.compile(r"_(?:e32|e64|sdwa|dpp)$")
 _FAMILIES = {"gcn": "GCN", "vliw": "VLIW (R600 to Cayman)"}
-_FLAGS = {
+_GCN_FLAGS = {
     "atomic": "atomic: reads and writes memory as one operation",
     "writes_exec": "also writes EXEC, the mask of active lanes",
     "reads_d": "also reads its destination",
     "reads_vcc": "also reads VCC",
     "mfma": "matrix instruction: takes several passes of four cycles",
-    "commutes": "its sources may be exchanged",
     "format": "converts by the resource's format",
+}
+_VLIW_FLAGS = {
+    "commutes": "its sources may be exchanged",
     "pair": "double precision: takes the slots x and y, or z and w",
     "quad": "double precision: takes all four vector slots",
 }
@@ -117,7 +119,7 @@ def _gcn(row: Any) -> Explanation:
         lines.append(("rate", rate))
     if row.cost.flops:
         lines.append(("operations", f"{row.cost.flops} floating-point operations of a lane"))
-    lines += [("also", _FLAGS[flag]) for flag in sorted(row.flags) if flag in _FLAGS]
+    lines += [("also", _GCN_FLAGS[flag]) for flag in sorted(row.flags) if flag in _GCN_FLAGS]
     return Explanation("instruction", f"{row.name}: instruction of {_FAMILIES['gcn']}", tuple(lines))
 
 
@@ -168,7 +170,7 @@ def _vliw(row: Any) -> Explanation:
     lines.append(("opcode", opcodes))
     if row.mnemonic != row.name:
         lines.append(("also called", row.mnemonic))
-    lines += [("also", _FLAGS[flag]) for flag in sorted(row.flags) if flag in _FLAGS]
+    lines += [("also", _VLIW_FLAGS[flag]) for flag in sorted(row.flags) if flag in _VLIW_FLAGS]
     return Explanation("instruction", f"{row.name}: instruction of {_FAMILIES['vliw']}", tuple(lines))
 
 

@@ -14,7 +14,6 @@ from headwater.analyze.patterns import pattern
 from headwater.analyze.register_values import Lanes
 from headwater.analyze.trips import Trips
 from headwater.emulate.gcn.program import live_before_each, read_program
-from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import TYPE_BITS, Register
 from headwater.isa.gcn.printer import text
 
@@ -33,9 +32,8 @@ def gcn_code(code: CodeObject, kernel: KernelObject, chip: Chip, given: Given) -
 
     Raises DecodeError or CodeObjectError for what is no machine code.
     """
-    image = code.image()
     program = read_program(
-        lambda address: decode(image, address, code.isa),
+        code.instruction,
         kernel.entry,
         code.isa,
         lambda address: code.text_start <= address < code.text_end,

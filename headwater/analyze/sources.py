@@ -71,9 +71,9 @@ class Built:
         raise unknown_kernel(kernel, [code.kernel for code in self.codes], next(iter(self.texts), "the file"))
 
 
-def read(path: str | os.PathLike[str], options: str = "", language: str = "") -> Source:
-    """A kernel file from disk. UsageError if it cannot be read, or if its language cannot be told."""
-    found, name = sources.read(Path(path))
+def read(path_or_source: str | os.PathLike[str], options: str = "", language: str = "") -> Source:
+    """A kernel file, or source text. UsageError if it cannot be read, or if its language cannot be told."""
+    found, name = sources.read(path_or_source, language)
     if isinstance(found, bytes):
         return Source(name, "machine", "", found, options)
     return from_text(found, language, name, options)

@@ -418,7 +418,7 @@ class Cache:
                 ) from error
             what = f"cannot write the cache in {self.directory}: {reason}" if self.directory else reason
             try:
-                fallback = Path(temporary.until_exit(), _FORMAT)
+                fallback = Path(temporary.make(), _FORMAT)
             except ResourceError as none:
                 raise ResourceError(f"{what}; and {none.message}", hint=f"{_OWN}, on a disk with room") from None
             fallback.mkdir(mode=0o700)

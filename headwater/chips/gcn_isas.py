@@ -121,6 +121,15 @@ _OLDEST: dict[str, Any] = {
     "has_compressed_images": False,
     "has_signed_ogl_formats": True,
 }
+_UNIFIED: dict[str, Any] = {
+    "has_lds_direct": False,
+    "dpp": frozenset(("dpp", "dpp90a")),
+    "has_row_newbcast": True,
+    "vgpr_granule": 8,
+    "has_unified_registers": True,
+    "packs_work_item_ids": True,
+    "preloads_arguments": True,
+}
 TRAITS: Mapping[str, Traits] = {
     row.name: row
     for row in (
@@ -160,31 +169,13 @@ TRAITS: Mapping[str, Traits] = {
         Traits("gfx900", ("gfx900", "gfx902", "gfx904", "gfx909", "gfx90c"), 9, _OF_GFX9),
         Traits("gfx906", ("gfx906",), 9, _OF_GFX9),
         Traits("gfx908", ("gfx908",), 9, _OF_GFX9, has_accumulation_file=True),
-        Traits(
-            "gfx90a",
-            ("gfx90a",),
-            9,
-            _OF_GFX9,
-            has_lds_direct=False,
-            dpp=frozenset(("dpp", "dpp90a")),
-            has_row_newbcast=True,
-            vgpr_granule=8,
-            has_unified_registers=True,
-            packs_work_item_ids=True,
-            preloads_arguments=True,
-        ),
+        Traits("gfx90a", ("gfx90a",), 9, _OF_GFX9, **_UNIFIED),
         Traits(
             "gfx942",
             ("gfx942",),
             9,
             _OF_GFX9,
-            has_lds_direct=False,
-            dpp=frozenset(("dpp", "dpp90a")),
-            has_row_newbcast=True,
-            vgpr_granule=8,
-            has_unified_registers=True,
-            packs_work_item_ids=True,
-            preloads_arguments=True,
+            **_UNIFIED,
             last_hardware_register=20,
             has_cache_scopes=True,
             has_architected_scratch=True,

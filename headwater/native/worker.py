@@ -6,7 +6,6 @@ import atexit
 import math
 import os
 import pickle
-import struct
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from headwater.base import cache
+from headwater.base.messages import receive, send
 from headwater.errors import HeadwaterError, InternalError, ResourceError
 from headwater.native import limits
 
@@ -28,7 +28,6 @@ WALL_SECONDS = 1800.0
 _LATE = 124
 """Exit status of a process that used the processor time up, as of the command ``timeout``."""
 
-_HEADER = struct.Struct("<Q")
 _RECURSION_LIMIT = 20_000
 _STACK_BYTES = 512 << 20  # address space, of which LLVM touches what it needs; the usual 8 MiB were too little
 
@@ -67,8 +66,8 @@ class Worker:
             timer.daemon = True
             timer.start()
             try:
-                _send(process.stdin, (PROCESSOR_SECONDS, function, args, named))
-                kind, value = _receive(process.stdout)
+                send(process.stdin, (PROCESSOR_SECONDS, function, args, named))
+                kind, value = receive(process.stdout)
             except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
                 raise self._died(late=late.is_set()) from error
             except BaseException:
@@ -156,23 +155,6 @@ def _scratch_file() -> IO[bytes]:
     return tempfile.TemporaryFile()
 
 
-def _send(pipe: IO[bytes], message: object) -> None:
-    data = pickle.dumps(message)
-    pipe.write(_HEADER.pack(len(data)) + data)
-    pipe.flush()
-
-
-def _receive(pipe: IO[bytes]) -> Any:
-    header = pipe.read(_HEADER.size)
-    if len(header) < _HEADER.size:
-        raise EOFError
-    (size,) = _HEADER.unpack(header)
-    data = pipe.read(size)
-    if len(data) < size:
-        raise EOFError
-    return pickle.loads(data)
-
-
 def serve(module: str) -> None:
     """The worker process: answer requests until standard input ends. ``module`` is imported at once."""
     # LLVM's passes call themselves for what is nested; the stack that processes begin with is soon used up.
@@ -195,7 +177,7 @@ def _answer(module: str) -> None:
     import_module(f"headwater.{module}")
     while True:
         try:
-            seconds, function, args, named = _receive(source)
+            seconds, function, args, named = receive(source)
         except EOFError:
             return
         limit.until = time.process_time() + seconds
@@ -210,7 +192,7 @@ def _answer(module: str) -> None:
         except Exception as error:  # whatever else goes wrong in there is a defect, told as one
             answer = ("error", InternalError(f"{type(error).__name__} while compiling the kernel: {error}"))
         limit.until = math.inf
-        _send(answers, answer)
+        send(answers, answer)
 
 
 class _ProcessorLimit:

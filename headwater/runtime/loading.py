@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from headwater import sources
 from headwater.errors import UsageError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def compile(
     path_or_source: str | os.PathLike[str],
-    language: Language | None = None,
+    language: Language | Literal["python"] | None = None,
     options: str = "",
     device: Device | str | None = None,
 ) -> Program[Any]:
@@ -25,16 +25,18 @@ def compile(
     for the current device.
 
     A string with a line break or a brace is source text, anything else a path. The ``language``, ``"brook"``,
-    ``"opencl"``, ``"hip"`` or ``"il"``, follows from the file's ending or from the text. ``options`` are a compiler's:
-    ``-D N=4 -I include``. ``device``: the program's device where a launch does not name one. What was compiled before
-    comes from the cache. Files of machine code (``.hsaco``, ``.co``, ``.cal``) are taken as they are, for a simulated
-    device.
+    ``"opencl"``, ``"hip"``, ``"il"`` or ``"python"`` (the text is executed, and kernels of which all parameters are
+    annotated are taken), follows from the file's ending or, but for Python, from the text. ``options`` are a
+    compiler's: ``-D N=4 -I include``. ``device``: the program's device where a launch does not name one. What was
+    compiled before comes from the cache. Files of machine code (``.hsaco``, ``.co``, ``.cal``) are taken as they are,
+    for a simulated device.
 
     SourceError with the position if the source is wrong, UsageError for a missing file or unknown option.
     """
     if not isinstance(options, str):
         raise UsageError(f"options are one string, as on a command line, not a {type(options).__name__}")
-    return program_of(*sources.read(path_or_source), language, options, resolve(device) if device is not None else None)
+    found = sources.read(path_or_source, language)
+    return program_of(*found, language, options, resolve(device) if device is not None else None)
 
 
 def program_of(

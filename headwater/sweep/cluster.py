@@ -142,7 +142,7 @@ _replays = work.Replays()
 @functools.cache
 def _scratch() -> str:
     os.environ["HEADWATER_THREADS"] = "1"
-    return temporary.until_exit()
+    return temporary.make()
 
 
 def _prepare(task: Prepare) -> tuple[work.Prepared, bytes]:

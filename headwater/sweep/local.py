@@ -17,7 +17,8 @@ from threading import Thread
 from typing import Any, Final, Literal
 
 from headwater.base import cache, temporary
-from headwater.sweep.worker import Prepare, Replay, Task, receive, send
+from headwater.base.messages import receive, send
+from headwater.sweep.worker import Prepare, Replay, Task
 
 DEPTH: Final = 2
 """Tasks that a worker has: the one that it is at, and the next, so that it never waits."""
@@ -51,7 +52,7 @@ class LocalEngine:
         self.count = count
         self._events: SimpleQueue[tuple[_Worker, str, Any]] = SimpleQueue()
         self._waiting: deque[Task] = deque()
-        self._folder = temporary.until_exit()
+        self._folder = temporary.make()
         self._serial = 0
         self._workers = [self._start() for _ in range(count)]
 
@@ -119,9 +120,9 @@ class LocalEngine:
 
     def _start(self) -> _Worker:
         root = str(Path(__file__).resolve().parents[2])
-        code = f"import sys; sys.path.insert(0, {root!r}); from headwater.sweep.worker import serve; "
+        code = f"import sys; sys.path.insert(0, {root!r}); from headwater.sweep.worker import serve; serve()"
         process = subprocess.Popen(
-            [sys.executable, "-c", f"{code}serve({self._folder!r})"],
+            [sys.executable, "-c", code],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **cache.environment(), "HEADWATER_THREADS": "1", "PYTHONSAFEPATH": "1"},

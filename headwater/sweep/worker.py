@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import struct
 import sys
 import threading
 import time
@@ -13,10 +12,10 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from headwater.base import temporary
+from headwater.base.messages import receive, send
 from headwater.sweep import work
 from headwater.sweep.plan import Job, Point
 
-_HEADER: Final = struct.Struct("<Q")
 LAUNCHES: Final = "launches"
 """The file of a recording's folder that says what its traces are of."""
 
@@ -46,31 +45,12 @@ class Replay:
 Task = Prepare | Replay
 
 
-def send(pipe: IO[bytes], message: object) -> None:
-    """Write a message whole."""
-    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    pipe.write(_HEADER.pack(len(data)) + data)
-    pipe.flush()
-
-
-def receive(pipe: IO[bytes]) -> Any:
-    """The next message. EOFError where there is none, or only a part of one."""
-    header = pipe.read(_HEADER.size)
-    if len(header) < _HEADER.size:
-        raise EOFError
-    (size,) = _HEADER.unpack(header)
-    data = pipe.read(size)
-    if len(data) < size:
-        raise EOFError
-    return pickle.loads(data)
-
-
-def serve(folder: str) -> None:
+def serve() -> None:
     """The process: messages out are ``("row", Made)``, ``("prepared", Prepared)``, ``("done", None)`` and, for a defect
-    of Headwater's, ``("defect", text)``. ``folder``: what is removed if the process that asks has gone."""
+    of Headwater's, ``("defect", text)``."""
     source, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what kernels print may not get between the answers
-    threading.Thread(target=_leave_with, args=(os.getppid(), folder), daemon=True).start()
+    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
     replays = work.Replays()
     try:
         while True:
@@ -103,9 +83,9 @@ def _answer(task: Task, replays: work.Replays, answers: IO[bytes]) -> None:
         send(answers, ("defect", f"{type(error).__name__}: {error}\n{traceback.format_exc()}"))
 
 
-def _leave_with(parent: int, folder: str) -> None:
+def _leave_with(parent: int) -> None:
     """End this process when its caller was killed, and remove what the caller cannot remove any more."""
     while os.getppid() == parent:
         time.sleep(0.5)
-    temporary.remove(folder)
+    temporary.remove_abandoned()
     os._exit(1)

@@ -105,7 +105,7 @@ class GcnMachine:
                 hint="record the kernel on a chip with the same instruction set",
             )
         base = next((a["address"] for a in trace.header["allocations"] if a["name"] == "the code object"), 0)
-        return rules.table(trace.segments, trace.sites, self.code.image(), self.code.isa, chip, base)
+        return rules.Table(trace.segments, trace.sites, self.code, chip, base)
 
     def numbers(self, trace: Trace, chip: Chip, held: Occupancy) -> Memory:
         return rules.chip_numbers(chip, held)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.emulate.watch.staging import Segment, Site
     from headwater.isa.gcn.model import Instruction
+    from headwater.isa.gcn.objects import CodeObject
 
 TAKEN_CYCLES: Final = 16  # [C] a branch that is taken, 4 if it is not
 MASK_CYCLES: Final = 20  # [C] a scalar instruction that reads what a vector one wrote: 16 more
@@ -106,12 +107,12 @@ def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
 
 class Table:
     """The instructions of a traced kernel for the engine: ``ops`` (`OP`), ``segments`` (`SEGMENT`), and each op's
-    ``instructions`` and their ``addresses`` in the same order."""
+    ``instructions`` and their ``addresses`` in the same order. ``base``: where the code lies for the trace."""
 
     def __init__(
-        self, segments: Sequence[Segment], sites: Sequence[Site], decoded: dict[int, Instruction], chip: Chip, base: int
+        self, segments: Sequence[Segment], sites: Sequence[Site], code: CodeObject, chip: Chip, base: int
     ) -> None:
-        self.instructions = [decoded[address] for segment in segments for address in segment.addresses]
+        self.instructions = [code.instruction(address) for segment in segments for address in segment.addresses]
         self.addresses = [instruction.address for instruction in self.instructions]
         self.ops = np.zeros(len(self.instructions), OP.dtype)
         self.segments = np.zeros(len(segments), SEGMENT.dtype)
@@ -127,7 +128,7 @@ class Table:
             row["falls_to"] = begins.get(last.address + last.size_bytes, -1) if last is not None else -1
             before, made = -1, 0
             for address in segment.addresses:
-                instruction = decoded[address]
+                instruction = self.instructions[at]
                 made = self._fill(self.ops[at], instruction, of_instruction.get(address, []), sites, chip, made)
                 line = (base + address) // LINE_BYTES
                 self.ops[at]["line"] = line
@@ -219,11 +220,3 @@ def _vector_memory(op: Any, instruction: Instruction, own: list[int], sites: Seq
     elif instruction.fields.get("glc", 0):
         op["flags"] |= GLC
     op["cycles"], op["other"] = address_cycles(cost, site.nbytes, traits_of(chip.target).generation)
-
-
-def table(segments: Sequence[Segment], sites: Sequence[Site], image: bytes, isa: str, chip: Chip, base: int) -> Table:
-    """From a trace's tables and its code; ``base``: where the code lies for the trace."""
-    from headwater.isa.gcn.decode import decode
-
-    decoded = {a: decode(image, a, isa) for segment in segments for a in segment.addresses}
-    return Table(segments, sites, decoded, chip, base)

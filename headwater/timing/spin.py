@@ -60,11 +60,9 @@ def _waits(instruction: Instruction) -> bool:
 def spinning_load(code: CodeObject, kernel: str) -> Instruction | None:
     """The load by which a loop of the kernel waits for others; None if there is none."""
     from headwater.emulate.gcn.program import read_program
-    from headwater.isa.gcn.decode import decode
 
-    image = code.image()
     program = read_program(
-        lambda address: decode(image, address, code.isa),
+        code.instruction,
         code.kernels[kernel].entry,
         code.isa,
         lambda address: code.text_start <= address < code.text_end,

@@ -45,6 +45,11 @@ def test_every_vliw_instruction_is_explained():
             assert any(one.kind == "instruction" for one in explaining.explain(name)), name
 
 
+def test_flags_are_those_of_the_family():
+    for flags, rows in ((explaining._GCN_FLAGS, gcn_table.rows()), (explaining._VLIW_FLAGS, vliw_table.rows())):
+        assert set(flags) <= {flag for row in rows for flag in row.flags}
+
+
 def test_every_field_is_explained():
     assert [name for name in FIELD_NAMES if explaining.field_text("vliw", name) is None] == []
     gcn = {

@@ -309,3 +309,17 @@ def test_python_files_are_taken_wherever_kernels_are(tmp_path):
     path.write_text("import headwater as hw\n\n\n@hw.kernel\ndef twice(a):\n    a[0] = 2\n")
     with pytest.raises(UsageError, match="no kernels of which all parameters are annotated"):
         hw.compile(path)
+
+
+def test_text_that_is_said_to_be_python_is_taken_and_is_not_guessed():
+    text = "import headwater as hw\n\n\n@hw.kernel\ndef twice(a: hw.array(hw.int32)):\n    a[hw.global_id(0)] *= 2\n"
+    a = np.arange(4, dtype=np.int32)
+    program = hw.compile(text, language="python")
+    program.twice[4, None](a)
+    assert a.tolist() == [0, 2, 4, 6]
+    assert "global" in program.source
+    assert hw.analyze(text, device="vega64", language="python").analyses[0].name == "twice"
+    with pytest.raises(UsageError, match="<source> is Python"):
+        hw.compile(text)
+    with pytest.raises(UsageError, match="no kernels"):
+        hw.compile("x = 1\n", language="python")

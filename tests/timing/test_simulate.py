@@ -307,3 +307,12 @@ def test_traffic_over_time_is_no_faster_than_slow_memory(stream: Any) -> None:
     slow = replace(VEGA, memory=replace(VEGA.memory, gigabytes_per_second=8.0))
     series = stream.report(slow).traffic_series
     assert 4e9 < max(rate for _, rate in series) <= 8e9
+
+
+def test_a_replay_decodes_nothing_again(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.zeros(128, np.float32)
+    of = recorded(program, "copy", 128, 64, x, x.copy())
+    (first,) = of.reports(VEGA)
+    monkeypatch.setattr("headwater.isa.gcn.decode.decode", lambda *_: pytest.fail("decoded again"))
+    (second,) = of.reports(VEGA)
+    assert second.cycles == first.cycles

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from functools import cache
 from itertools import product
 from typing import Any
 
@@ -27,7 +26,6 @@ from headwater.emulate.gcn.reference_registers import Wave, mask_of
 from headwater.emulate.wave.layout import LANES
 from headwater.emulate.wave.reference_memory import FlatMemory, LocalMemory, Memories, PrivateMemory
 from headwater.errors import LaunchError
-from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import EXEC, Instruction
 from headwater.isa.gcn.objects import CodeObject, KernelObject
 
@@ -61,12 +59,7 @@ def launch(
     queue = memory.add(memory.allocate(4096) + 8192, memoryview(bytearray(queue_bytes())))
     content = packet_bytes(len(global_size), sizes, group, abi.scratch_lane_bytes, lds_bytes, kernarg)
     memory.write(packet, content)
-    image = code.image()
-
-    @cache
-    def fetch(address: int) -> Instruction:
-        return decode(image, address, code.isa)
-
+    fetch = code.instruction
     executed = 0
     template = sgpr_template(abi, packet, queue)
     scratch_bytes = max(abi.scratch_lane_bytes, 4) * LANES * -(-_items(group) // LANES)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from headwater.emulate.watch.stats import BANK_BYTES, InstructionRow, Statistics, Work, accesses, summed
 from headwater.isa.gcn.cost import UNITS
-from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.printer import text
 
 if TYPE_CHECKING:
@@ -36,12 +35,11 @@ def _instructions(code: CodeObject, tables: Tables, totals: Totals, cycle_bytes:
     sites: dict[int, list[int]] = {}
     for number, site in enumerate(tables.sites):
         sites.setdefault(site.address, []).append(number)
-    image = code.image()
     rows = []
     for segment, sums in zip(tables.segments, totals.segments, strict=True):
         times, lanes, full, idle = (int(n) for n in sums)
         for address in segment.addresses:
-            instruction = decode(image, address, code.isa)
+            instruction = code.instruction(address)
             kind = instruction.row.cost.unit
             did = Work(times, lanes, full, idle)
             if kind == "VALU":

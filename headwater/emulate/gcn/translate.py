@@ -38,7 +38,6 @@ from headwater.emulate.wave.layout import (
     WAVE,
 )
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS
-from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.model import EXEC, SCC, Instruction
 from headwater.isa.gcn.semantics import Mode
 from headwater.isa.gcn.typed import untyped
@@ -71,13 +70,12 @@ class Translation:
 def translate_kernel(code: CodeObject, name: str, options: Options) -> Translation:
     """Translate the kernel ``name`` of a code object."""
     kernel = code.kernels[name]
-    image = code.image()
 
     def in_text(address: int) -> bool:
         return bool(code.text_start <= address < code.text_end)
 
     program = read_program(
-        lambda address: untyped(decode(image, address, code.isa), code.isa), kernel.entry, code.isa, in_text
+        lambda address: untyped(code.instruction(address), code.isa), kernel.entry, code.isa, in_text
     )
     observer = options.observer
     if observer is not None and observer.takes_pointers:

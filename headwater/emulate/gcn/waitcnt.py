@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.gcn.program import BasicBlock, Program, effects, read_program
-from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.printer import text, waitcnt_fields
 
 if TYPE_CHECKING:
@@ -58,9 +57,8 @@ class _Load:
 @functools.lru_cache(maxsize=256)
 def hazards(code: CodeObject, kernel: str) -> tuple[Hazard, ...]:
     """All of a kernel, by the address of the use."""
-    image = code.image()
     program = read_program(
-        lambda address: decode(image, address, code.isa),
+        code.instruction,
         code.kernels[kernel].entry,
         code.isa,
         lambda address: code.text_start <= address < code.text_end,
@@ -168,10 +166,10 @@ def _names(registers: int, letter: str) -> list[str]:
 
 def texts(launch: GcnLaunch, reads_lds: Container[int]) -> list[str]:
     """What is wrong with the kernel's waits, as sentences. ``reads_lds``: the flat loads that have read the LDS."""
-    code, image = launch.code, launch.code.image()
+    code = launch.code
 
     def shown(pc: int) -> str:
-        return f"{pc:#x}: {text(decode(image, pc, code.isa), code.isa)}"
+        return f"{pc:#x}: {text(code.instruction(pc), code.isa)}"
 
     return [
         f"{launch.machine_kernel.name} uses {hazard.registers} before the load has been waited for\n"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from headwater.isa.gcn.amdcl import Legacy
+    from headwater.isa.gcn.model import Instruction
     from headwater.isa.gcn.semantics import Mode
 
 
@@ -166,6 +167,9 @@ class CodeObject:
     """What a file without kernels has."""
     is_linked: bool = True
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_instructions"}
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the ELF file."""
@@ -181,6 +185,19 @@ class CodeObject:
     def image(self) -> bytes:
         """All segments at their addresses, from address 0 on, zeros between and behind them."""
         return self._image
+
+    @cached_property
+    def _instructions(self) -> dict[int, Instruction]:
+        return {}
+
+    def instruction(self, address: int) -> Instruction:
+        """The instruction at an address, decoded when it is first asked for. DecodeError if there is none."""
+        found = self._instructions.get(address)
+        if found is None:
+            from headwater.isa.gcn.decode import decode
+
+            found = self._instructions[address] = decode(self._image, address, self.isa)
+        return found
 
     @cached_property
     def _lines(self) -> Any:

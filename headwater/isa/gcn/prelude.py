@@ -186,16 +186,6 @@ def sum_bf16_pair(a: u32, b: u32):
     return (sum_bf16(a & 65535, b & 65535) & 65535) | (sum_bf16(a >> 16, b >> 16) << 16)
 
 @raw
-def finite(x: f32):
-    largest = as_f32(u32(0x7F7FFFFF))
-    return largest if x > largest else (-largest if x < -largest else x)
-
-@raw
-def finite_f64(x: f64):
-    largest = as_f64(u64(0x7FEFFFFFFFFFFFFF))
-    return largest if x > largest else (-largest if x < -largest else x)
-
-@raw
 def infinite_to_zero(x: f32):
     return as_f32(as_u32(x) & 0x80000000) if (as_u32(x) & 0x7FFFFFFF) == 0x7F800000 else x
 
@@ -309,6 +299,11 @@ def trig_preop(x: f64, segment: u32):
 # exponent field, {B} the exponent's bias, {LOW} the bits but the sign, {ONE} the number just below 1; {UNDER}: a
 # quotient's exponent from which on it is 0, {OVER}: whether one that is no number was too large.
 _OF_FLOATS = '''
+@raw
+def finite_{T}(x: {T}):
+    largest = as_{T}(({U}({E}) << {M}) - 1)
+    return largest if x > largest else (-largest if x < -largest else x)
+
 @raw
 def fract_{T}(x: {T}):
     """x − ⌊x⌋, below 1 also where rounding would make it 1."""
