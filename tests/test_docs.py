@@ -75,6 +75,7 @@ def check(command, expected, folder):
 @pytest.mark.parametrize(
     "name",
     [
+        "docs/acml.md",
         "docs/brook.md",
         "docs/cal.md",
         "docs/checks.md",

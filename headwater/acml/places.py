@@ -1,0 +1,57 @@
+"""A name of the library passes in; the function passes out, imported when it is first asked for."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+USUAL = {
+    **dict.fromkeys(
+        "solve solve_triangular inv det norm lstsq pinv lu lu_factor lu_solve cholesky cho_factor cho_solve qr ldl svd "
+        "svdvals eig eigvals eigh eigvalsh eig_banded eigh_tridiagonal schur hessenberg expm solve_banded polar rq qz "
+        "solveh_banded null_space orth solve_sylvester solve_toeplitz".split(),
+        "scipy.linalg",
+    ),
+    **dict.fromkeys(
+        "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft fftfreq rfftfreq fftshift "
+        "ifftshift dct idct dst idst".split(),
+        "scipy.fft",
+    ),
+    **dict.fromkeys("matmul dot vdot inner outer tensordot einsum".split(), "numpy"),
+}
+"""Names of NumPy and SciPy, and the module whose function works on arrays."""
+
+
+@cache
+def _places() -> dict[str, tuple[str, str]]:
+    """Name -> module that makes the function, and the module's function to call with the name."""
+    from headwater.acml.fourier import names as transforms
+    from headwater.acml.routines import rows
+    from headwater.acml.vector import names as functions
+
+    return {
+        **dict.fromkeys(rows(), ("headwater.acml.native", "routine")),
+        **dict.fromkeys(functions(), ("headwater.acml.vector", "function")),
+        **dict.fromkeys(transforms(), ("headwater.acml.fourier", "function")),
+    }
+
+
+def find(name: str) -> Any:
+    """The function of that name, or None. ResourceError where it needs SciPy and there is none."""
+    if name in USUAL:
+        from headwater.acml.native import extension
+
+        if USUAL[name] != "numpy":
+            extension()
+        return getattr(import_module(USUAL[name]), name)
+    place = _places().get(name)
+    if place is None:
+        return None
+    module, maker = place
+    return getattr(import_module(module), maker)(name)
+
+
+def names() -> list[str]:
+    """All names that `find` knows."""
+    return [*USUAL, *_places()]
