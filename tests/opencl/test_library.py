@@ -284,6 +284,22 @@ def test_geometry():
     assert compile_function("distance", "2d 2d", "d")(np.array([[1.0, 1.0]]), np.array([[4.0, 5.0]]))[0][0] == 5.0
 
 
+@pytest.mark.parametrize("kind", ["f", "d"])
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_normalized_vectors_keep_their_least_components(width, kind):
+    """Components of all sizes, so that many results are subnormal; within 2 + width ULP as the specification asks."""
+    dtype = np.dtype(np.float32 if kind == "f" else np.float64)
+    info = np.finfo(dtype)
+    rng = np.random.default_rng(width)
+    exponents = rng.integers(info.minexp - info.nmant, info.maxexp - 2, (2000, width))
+    given = np.ldexp(rng.uniform(1, 2, exponents.shape) * rng.choice([-1, 1], exponents.shape), exponents).astype(dtype)
+    exact = given.astype(np.longdouble)
+    expected = exact / np.sqrt((exact * exact).sum(axis=1, keepdims=True))
+    got = compile_function("normalize", f"{width}{kind}", f"{width}{kind}")(given)[0][:, :width]
+    unit = np.spacing(np.maximum(np.abs(expected).astype(dtype), info.tiny)).astype(np.longdouble)
+    assert float((np.abs(got - expected) / unit).max()) <= 2 + width
+
+
 def test_common_functions():
     x = np.array([-2.0, 0.0, 0.25, 5.0], np.float32)
     zero, one = np.zeros(4), np.ones(4)

@@ -43,9 +43,10 @@ HELPER T largest(T4 a) { return larger(larger(ABS(a.x), ABS(a.y)), larger(ABS(a.
   } \
   PURE V normalize(V a) { \
     T top = largest(a); \
+    T up = SCALED(top) > K(1.0) ? SCALED(top) : K(1.0), down = SCALED(top) < K(1.0) ? SCALED(top) : K(1.0); \
     V s = a * SCALED(top); \
     T d = dot(s, s); \
-    return d == K(0.0) ? a : s * (K(1.0) / __builtin_elementwise_sqrt(d)); \
+    return d == K(0.0) ? a : a * up * (K(1.0) / __builtin_elementwise_sqrt(d)) * down; \
   }
 FOR_WIDTH(T2) FOR_WIDTH(T3) FOR_WIDTH(T4)
 PURE T length(T a) { return ABS(a); }
