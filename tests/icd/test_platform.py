@@ -323,6 +323,27 @@ print([b.get_sub_group_info(device, sub.MAX_SUB_GROUP_SIZE_FOR_NDRANGE, size) fo
     assert out == first + "[16, 64] [1, 2, 4] [[128, 1, 1], [0, 0, 0]] True\n"
 
 
+@pytest.mark.parametrize("device", ["cpu", "vega64", "hd5870"])
+def test_a_kernel_tells_its_local_memory(device):
+    text = """
+prog = cl.Program(ctx, '''
+kernel void a(global int *x, local int *y) {
+  local int z[100];
+  z[get_local_id(0)] = x[0]; y[get_local_id(0)] = x[1];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  x[get_global_id(0)] = z[7] + y[3];
+}
+kernel void b(global int *x) { x[0] = 1; }''').build()
+memory = cl.kernel_work_group_info.LOCAL_MEM_SIZE
+a, b = prog.a, prog.b
+before = a.get_work_group_info(memory, device)
+again = cl.Kernel(prog, "a")  # PyOpenCL keeps what a kernel answered
+again.set_arg(1, cl.LocalMemory(4096))
+print(before >= 400, again.get_work_group_info(memory, device) - before, b.get_work_group_info(memory, device))
+"""
+    assert host(text, device) == "True 4096 0\n"
+
+
 def test_memory_of_a_released_buffer_goes_back_to_the_system():
     text = """
 import os

@@ -19,6 +19,7 @@ from headwater.errors import HeadwaterError, InternalError, KernelFault, LaunchE
 from headwater.icd.constants import CL
 from headwater.icd.protocol import DIMENSIONS, IMAGE, RECORDS, SAMPLER
 from headwater.runtime.checking import NOT_CHECKED
+from headwater.runtime.host.kernel import LaunchableKernel
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
 from headwater.runtime.interface import Device, DeviceKernel
 from headwater.runtime.values import Local, Sampler
@@ -74,6 +75,7 @@ class Kernel:
     """A kernel of a program with what turns a request's bytes into its arguments."""
 
     def __init__(self, kernel: DeviceKernel, arena: Arena) -> None:
+        assert isinstance(kernel, LaunchableKernel)  # what the platform offers are such devices
         self.kernel = kernel
         self.device: Device = kernel.device
         self._arena = arena

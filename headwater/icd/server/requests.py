@@ -16,6 +16,7 @@ from headwater.icd.protocol import MESSAGES, PROTOCOL, pack
 from headwater.icd.server import programs
 from headwater.icd.server.devices import descriptions
 from headwater.icd.server.launches import Kernel, Launcher, Output, group_of
+from headwater.runtime.host.kernel import KernelMemory
 from headwater.runtime.interface import Device, DeviceProgram
 
 Handler = Callable[[tuple[Any, ...]], Any]
@@ -103,14 +104,9 @@ class Requests(Service):
         info, device = kernel.kernel.info, kernel.device
         required = info.reqd_group_size
         group = device.max_group_size if required is None else required[0] * required[1] * required[2]
-        local = private = 0
-        if memory:
-            one = kernel.kernel.prepare(required or (1,), required or (1,))
-            host = getattr(one, "host", None)
-            local = getattr(host, "static_local_bytes", 0)
-            private = getattr(getattr(one, "abi", None), "scratch_lane_bytes", 0)
+        needs = kernel.kernel.memory() if memory else KernelMemory(0, 0)
         multiple = 64 if device.is_gpu or device.kind == "simulated" else 16
-        return 0, pack(MESSAGES["kernel_info"].reply, (group, min(multiple, group), local, private))
+        return 0, pack(MESSAGES["kernel_info"].reply, (group, min(multiple, group), *needs))
 
     def _suggest(self, record: tuple[Any, ...]) -> Answer:
         ((program, number, *sizes, _),) = record[0]

@@ -16,7 +16,7 @@ from headwater.errors import LaunchError, LimitError
 from headwater.native import pool as _pool
 from headwater.runtime.cpu.launch import CpuLaunch
 from headwater.runtime.host.device import HostDevice
-from headwater.runtime.host.kernel import HostKernel
+from headwater.runtime.host.kernel import LaunchableKernel
 from headwater.runtime.host.launch import Grid
 from headwater.runtime.interface import DeviceProgram
 from headwater.runtime.shapes import Size, check_sizes, offset_of, sizes, three
@@ -66,7 +66,7 @@ class CpuDevice(HostDevice):
         return cpu_program(self, module, checked, source, filename, options)
 
 
-class CpuKernel(HostKernel):
+class CpuKernel(LaunchableKernel):
     """A kernel compiled for the cpu; ``checked()`` gives its module compiled with checks."""
 
     __slots__ = ("_checked", "_module")

@@ -114,6 +114,11 @@ class CpuLaunch:
         self._helped = 0  # launches with helpers that one alone might have been as good as
         self._next_alone = 1
 
+    @property
+    def private_lane_bytes(self) -> int:
+        """0: work-items have registers and the stack, no scratch memory of their own."""
+        return 0
+
     def _place(self, sizes: tuple[int, ...]) -> Placement:
         """Dynamic local arguments lie behind the static local memory, and the frames behind both."""
         position = self.code.static_local_bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from headwater.runtime.checking import check_wanted
 from headwater.runtime.interface import DeviceKernel, Prepared
@@ -12,8 +12,28 @@ from headwater.runtime.shapes import Size, is_empty, sizes
 if TYPE_CHECKING:
     from headwater.opencl.kernels import KernelInfo
     from headwater.runtime.host.device import HostDevice
+    from headwater.runtime.host.launch import HostLaunch
 
 _CACHED_SIZES = 512
+
+
+class KernelMemory(NamedTuple):
+    """What a kernel needs beside its arguments: the bytes of local memory that it declares for each work-group, and
+    those of scratch memory that the chip gives each work-item (0 on the cpu device)."""
+
+    local_bytes: int
+    private_bytes: int
+
+
+class PreparedOnHost(Prepared, Protocol):
+    """A prepared launch by this machine's processor."""
+
+    host: HostLaunch[Any]
+
+    @property
+    def private_lane_bytes(self) -> int:
+        """The scratch memory of a work-item in bytes."""
+        ...
 
 
 class HostKernel(DeviceKernel):
@@ -63,3 +83,20 @@ class HostKernel(DeviceKernel):
     @abstractmethod
     def make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> Prepared:
         """A launch of these sizes; LaunchError as `prepare`. ``check``: one that reports wrong accesses."""
+
+
+class LaunchableKernel(HostKernel):
+    """A kernel with the arguments of OpenCL C, whose launches are `HostLaunch`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def make(
+        self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int
+    ) -> PreparedOnHost: ...
+
+    def memory(self) -> KernelMemory:
+        """The memory that it needs in groups of the size that it asks for, or of one work-item."""
+        size = self.info.reqd_group_size or (1,)
+        launch = self.make(size, size, (), False, 0)
+        return KernelMemory(launch.host.local.static_bytes, launch.private_lane_bytes)

@@ -48,15 +48,16 @@ class Placement:
 
 class LocalMemory:
     """The dynamic local arguments of a kernel. ``place`` says where those of some sizes lie, or raises ResourceError;
-    ``placed`` is where the latest launch had them."""
+    ``placed`` is where the latest launch had them; ``static_bytes`` the local memory that the kernel declares."""
 
-    __slots__ = ("_args", "_place", "indices", "placed")
+    __slots__ = ("_args", "_place", "indices", "placed", "static_bytes")
 
     def __init__(self, args: Sequence[ArgInfo], place: Callable[[tuple[int, ...]], Placement]) -> None:
         self._args = args
         self._place = place
         self.indices = [i for i, arg in enumerate(args) if arg.kind == "local"]
         self.placed = place(())
+        self.static_bytes = self.placed.group_bytes
 
     def at(self, sizes: tuple[int, ...]) -> Placement:
         """Where arguments of these sizes lie."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from headwater.emulate.watch.hooks import is_watched, wanted
 from headwater.errors import UsageError
-from headwater.runtime.host.kernel import HostKernel
+from headwater.runtime.host.kernel import LaunchableKernel, PreparedOnHost
 from headwater.runtime.values import refuse_lds
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headwater.runtime.shapes import Size
 
 
-class SimulatedKernel(HostKernel):
+class SimulatedKernel(LaunchableKernel):
     """A kernel in machine code of a simulated chip, which is translated anew to tell a watcher what happens.
 
     A launch has one watcher: while a trace, statistics or simulated time are made HEADWATER_CHECK is passed over, and
@@ -49,7 +49,9 @@ class SimulatedKernel(HostKernel):
         # Without code that nobody watches: it would be compiled for nothing.
         return _WhenCalled(self, global_size, local_size, offset, check, lds_bytes)
 
-    def make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> Prepared:
+    def make(
+        self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int
+    ) -> PreparedOnHost:
         return self.watched(global_size, local_size, offset, self.checker() if check else None, lds_bytes)
 
     @abstractmethod
@@ -64,7 +66,7 @@ class SimulatedKernel(HostKernel):
         offset: Size = (),
         watcher: Watcher | None = None,
         lds_bytes: int = 0,
-    ) -> Prepared:
+    ) -> PreparedOnHost:
         """The kernel with its sizes fixed, and code in it that tells ``watcher`` what happens; LaunchError as
         `prepare`."""
 
