@@ -23,10 +23,10 @@ that cannot be estimated.
 measurement; for times and cycles, −40 % means that the estimate is faster than the measurement.
 
 An estimate is the time that the busiest part of the chip needs at least. It assumes the fraction of the memory
-bandwidth that the chip's file states (`memory.efficiency`), which is fitted to some of the copies below. On VLIW chips
+bandwidth that a long copy reaches by its kind of DRAM (refresh, and a bus that turns around for writes). On VLIW chips
 it also uses the rate at which memory channels accept single dwords, which is fitted to copies on HD 5870 and to SHOC's
 writes. It uses addresses that follow from the launch, but not those that depend on data. Not considered are channel
-conflicts, refresh, DRAM rows, caches other than the first, drivers, and launch overhead; clocks are the vendor's.
+conflicts, DRAM rows, caches other than the first, drivers, and launch overhead; clocks are the vendor's.
 Estimated rates are therefore usually too high and times too low. A peak is the estimate of a kernel that only one unit
 limits. Rows marked (A) are the vendor's own arithmetic, which must be reproduced exactly.
 """
@@ -112,8 +112,9 @@ SHOC's rows run the kernels that its generator makes for each chip, with fewer i
 work-items for each compute unit, and take the best of several work-group sizes, as SHOC does. Known differences that no
 publication explains are left as they are:
 
-- SHOC's strided accesses (work-items 4 KiB apart) are slower on the chips than in the model, because each accesses
-  another DRAM row, which is not modelled. HD 7970 and HD 5670 both write one dword every 7.5 ns on each 32-bit channel.
+- SHOC's strided writes (work-items 4 KiB apart) are slower on the chips than in the model. HD 7970 and HD 5670 both
+  write one dword every 7.5 ns on each 32-bit channel, about as often as rows can be activated; in the model the L2
+  combines two of three dwords with others of their lines.
 - FirePro W9100 writes local memory at a quarter of the rate of HD 7970, per compute unit and clock, in the same kernel.
   The hardware hardly explains that.
 - HD 5670's 300 ns to DRAM contradict the 300 to 600 cycles of the same guide (the chip's file says 500). The pointer

@@ -229,7 +229,7 @@ class Analysis:
                 hit=question.hit,
                 transfer_bytes=question.transfer_bytes,
                 float64=self.uses_float64,
-                efficiency=self.chip.memory.efficiency,
+                efficiency=self.chip.stream_efficiency,
             )
             for mode in MODES
         }
@@ -487,7 +487,7 @@ def _assumptions(a: Analysis) -> list[str]:
         f"{units.percent(q.hit)} of the bytes read come from caches: "
         + ("every load goes to memory, an upper bound (--hit changes that)" if q.hit == 0 else "as given"),
         _accesses(a),
-        f"memory moves {units.percent(a.chip.memory.efficiency)} of its peak, as fitted (--set memory.efficiency=1)",
+        f"memory moves {units.percent(a.chip.stream_efficiency)} of its peak, as copies do",
     ]
     for loop in a.code.loops:
         lines = f"line {_span(loop.lines)}" if loop.lines else "no line known"

@@ -217,7 +217,7 @@ def _counts(row: Row, told: Mapping[str, Any]) -> Result:
     chip = chip_of(row)
     size = tuple(told.get("size", (1 << 20,)))
     counts = told["counts"]
-    reached = chip.memory.efficiency if row.kind == "M" else 1.0  # the vendor's own arithmetic divides by peaks
+    reached = chip.stream_efficiency if row.kind == "M" else 1.0  # the vendor's own arithmetic divides by peaks
     found = spreadsheet(chip, counts, Question(size, hit=float(told.get("hit", 0.0))), efficiency=reached)
     part = told.get("part")
     term = found.term(part) if part else None
@@ -258,7 +258,7 @@ def _occupancy(row: Row, told: Mapping[str, Any]) -> Result:
     # Each wavefront has one load of 16 bytes a work-item and one store under way, as the benchmark's triad of doubles.
     in_flight = told["occupancy"] * slots * compute.wavefront_size * 16
     rate = in_flight / (chip.latencies.memory_cycles / (compute.clock_mhz * 1e6)) / 1e9
-    value = min(rate, chip.memory.gigabytes_per_second * chip.memory.efficiency)
+    value = min(rate, chip.memory.gigabytes_per_second * chip.stream_efficiency)
     return Result(row, value, "16 bytes of each work-item under way for the memory's latency", "latency")
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import Field, fields, is_dataclass
 from typing import Any, Final, NamedTuple
 
+from headwater.chips.dram import KINDS, MAPPINGS
 from headwater.chips.model import Chip, Range
 from headwater.errors import UsageError
 
@@ -74,6 +75,7 @@ def engine_faults(chip: Chip) -> Iterator[Fault]:
     yield from _shape(chip)
     yield from _rates(chip)
     yield from _caches(chip)
+    yield from _dram(chip)
 
 
 def wanted(figure: Field[Any], kind: object) -> str:
@@ -197,6 +199,13 @@ def _caches(chip: Chip) -> Iterator[Fault]:
         if more < less:
             allowed = f"it counts from issue to use, so it is not below latencies.{near}, {less}"
             yield Fault("latencies", far, f"latencies.{far} is {more}", allowed, (near,))
+
+
+def _dram(chip: Chip) -> Iterator[Fault]:
+    for key, allowed in (("kind", tuple(KINDS)), ("mapping", MAPPINGS)):
+        value = getattr(chip.memory, key)
+        if value not in allowed:
+            yield Fault("memory", key, f"memory.{key} is {value!r}", f"it is one of {', '.join(map(repr, allowed))}")
 
 
 def _memory(chip: Chip) -> Iterator[Fault]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from headwater.chips import VLIW
+from headwater.chips.dram import BATCH_LINES, KINDS, MAPPINGS, Dram
 from headwater.errors import UsageError
 
 Family = Literal["gcn", "vliw"]
@@ -200,9 +201,8 @@ class Features:
 class Memory:
     """The board's memory: ``clock_mhz`` is the memory clock as its maker states it, ``bytes`` the size.
 
-    ``efficiency``: the part of ``gigabytes_per_second`` that long streams reach. Its default is fitted, to
-    UoB-HPC, BabelStream, results v1.0 and v2.0: copy and triad reach 0.80 and 0.83 on HD 7970, 0.80 and 0.85 on R9
-    295X2, 0.81 and 0.81 on R9 Nano.
+    ``mapping``: how addresses are dealt to channels, banks, rows and columns, one of `headwater.chips.dram.MAPPINGS`.
+    The default is AMD's for linear surfaces (AMD, address library, egbaddrlib.cpp: banks above pipes).
     """
 
     kind: str
@@ -210,7 +210,12 @@ class Memory:
     clock_mhz: float = _number("MHz", 1, 20_000)
     gigabytes_per_second: float = _number("GB/s", 0.1, 100_000)
     bytes: int = _number("bytes", 1 << 20, 1 << 50)
-    efficiency: float = _number("", 0.05, 1, 0.81)
+    mapping: str = MAPPINGS[0]
+
+    @property
+    def dram(self) -> Dram:
+        """How memory of its kind works."""
+        return KINDS[self.kind]
 
 
 @dataclass(frozen=True)
@@ -262,6 +267,15 @@ class Chip:
     link: Link
     features: Features | None = None
     file: str = ""
+
+    @property
+    def stream_efficiency(self) -> float:
+        """The part of the memory's bandwidth that a long copy reaches: refresh takes time, and the bus turns around for
+        each batch of lines that are written."""
+        memory, dram = self.memory, self.memory.dram
+        per_ns = memory.gigabytes_per_second / max(1.0, memory.bus_bits / dram.channel_bits)
+        moving = 2 * BATCH_LINES * self.caches.l2_line_bytes / per_ns
+        return 1 / (1 / (1 - dram.refresh) + dram.turn_ns / moving)
 
     @property
     def is_vliw(self) -> bool:

@@ -749,7 +749,7 @@ EXPORT void hw_gcn_result(struct gpu *g, struct result *out) {
         code[0] += u->code->hits; code[1] += u->code->misses;
     }
     for (u32 n = 0; n < k->l2_banks; n++) banks += g->m.memory.banks[n].taken;
-    for (u32 n = 0; n < k->channels; n++) channels += g->m.memory.channels[n].taken / 16;
+    for (u32 n = 0; n < k->channels; n++) channels += g->m.memory.dram.bus[n].taken / 16;
     out->cycles = later(g->m.last, g->m.now);
     out->instructions = g->m.instructions;
     out->waves = g->m.waves;
@@ -775,7 +775,10 @@ EXPORT void hw_gcn_result(struct gpu *g, struct result *out) {
     out->l2_hits = g->m.memory.l2.hits;
     out->l2_misses = g->m.memory.l2.misses;
     out->bank_bytes = banks;
-    out->channel_bytes = channels;
+    out->channel_bytes = g->m.memory.dram.bytes;
+    out->channel_busy = channels;
+    out->row_activations = g->m.memory.dram.activations;
+    out->bus_turns = g->m.memory.dram.turns;
     out->l2_reads = g->m.memory.reads;
     out->l2_writes = g->m.memory.writes;
     out->l2_atomics = g->m.memory.atomics;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from headwater.timing.memory import movable_bytes_per_second
 from headwater.timing.utilisation import Bandwidth, CacheUse, Described, Unit
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def _units(counted: Counted, chip: Chip, cycles: int) -> tuple[Unit, ...]:
     units, simds = compute.compute_units, compute.simds_per_compute_unit
     time = max(1, cycles)
     banks = time * chip.caches.l2_banks * chip.caches.l2_bank_bytes_per_cycle
-    memory_bytes = time / (compute.clock_mhz * 1e6) * chip.memory.gigabytes_per_second * 1e9 * chip.memory.efficiency
+    movable = time / (compute.clock_mhz * 1e6) * movable_bytes_per_second(chip)
     return (
         Unit("vector ALU", s["valu_busy"] / (time * units * simds), "SIMDs computing"),
         Unit("scalar unit", s["scalar_issues"] / (time * units), "one instruction a cycle and compute unit"),
@@ -32,7 +33,7 @@ def _units(counted: Counted, chip: Chip, cycles: int) -> tuple[Unit, ...]:
         Unit("address unit", s["address_busy"] / (time * units), "addresses of vector memory to cache lines"),
         Unit("LDS", s["lds_busy"] / (time * units), "local memory's banks"),
         Unit("L2", s["bank_bytes"] / banks, "banks of the second-level cache"),
-        Unit("memory", s["channel_bytes"] / memory_bytes, "channels, of what long streams reach"),
+        Unit("memory", s["channel_busy"] / movable, "channels moving data or turning around"),
     )
 
 

@@ -43,10 +43,27 @@ SUMS: Final = (
     *("cycles", "instructions", "waves", "wave_cycles", "empty", "valu_busy", "scalar_issues", "branch_issues"),
     *("branches_taken", "lds_busy", "lds_conflict_cycles", "address_busy", "loads", "stores", "load_lines"),
     *("store_lines", "l1_hits", "l1_misses", "scalar_hits", "scalar_misses", "code_hits", "code_misses"),
-    *("l2_hits", "l2_misses", "bank_bytes", "channel_bytes", "l2_reads", "l2_writes", "l2_atomics", "fills"),
-    *("write_backs", "page_misses", "groups", "failed", "happenings", "occupancy_step", "traffic_step"),
+    *("l2_hits", "l2_misses", "bank_bytes", "channel_bytes", "channel_busy", "row_activations", "bus_turns"),
+    *(
+        "l2_reads",
+        "l2_writes",
+        "l2_atomics",
+        "fills",
+        "write_backs",
+        "page_misses",
+        "groups",
+        "failed",
+        "happenings",
+        "occupancy_step",
+        "traffic_step",
+    ),
 )
 """What the engine counts."""
+DRAM: Final = (
+    *("channels", "channel_bucket_sixteenths", "dram_banks", "row_chunks", "bank_below", "bank_hash", "row_cycles"),
+    *("activate_sixteenths", "turn_sixteenths", "batch_lines", "queue_cycles_of_channel"),
+)
+"""A chip's memory as the engine wants it: see `headwater.timing.memory`."""
 POINTS: Final = 512
 """Steps of a series over time."""
 
@@ -70,9 +87,8 @@ CHIP: Final = Struct(
                 "channel_hash",
                 "bank_bucket_bytes",
             ),
+            *DRAM,
             *(
-                "channels",
-                "channel_bucket_sixteenths",
                 "write_buffer_cycles",
                 "tlb_entries",
                 "page_line_bits",
@@ -126,6 +142,9 @@ OP: Final = Struct(
 )
 """An instruction. ``cycles``: that it takes the wavefront; of memory, that it takes the address unit when lanes follow
 each other; ``other``: when they do not, or of the LDS the least."""
+
+HEADERS: Final = ("shared_resources.h", "dram.h", "second_level.h", "waves.h", "machine.h")
+"""What both engines begin with."""
 
 Memory = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -244,7 +263,7 @@ def _engine(family: Family) -> Engine:
     from headwater.native.shared import link_shared
 
     here = Path(__file__).parent
-    files = ("shared_resources.h", "waves.h", "machine.h", f"{family.name}.c")
+    files = (*HEADERS, f"{family.name}.c")
     source = "\n".join((c_header(family), *((here / name).read_text() for name in files)))
     pointer, u64, u32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
     own = f"hw_{family.name}_"

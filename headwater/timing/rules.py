@@ -19,6 +19,7 @@ from headwater.chips.occupancy import Occupancy
 from headwater.isa.gcn.cost import address_cycles, alu_cycles, scalar_cycles
 from headwater.isa.gcn.model import Register
 from headwater.timing.layout import CHIP, FLAGS, KINDS, MORE_FLAGS, OP, SEGMENT, Memory, filled
+from headwater.timing.memory import dram_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,10 +51,8 @@ _SMEM, _MATRIX, _INVALIDATES = (1 << n for n in range(len(MORE_FLAGS)))
 
 def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
     """The chip for the engine; ``held`` says how many work-groups a compute unit takes."""
-    compute, caches, memory, latencies = chip.compute, chip.caches, chip.memory, chip.latencies
-    clock_hz = compute.clock_mhz * 1e6
+    compute, caches, latencies = chip.compute, chip.caches, chip.latencies
     banks = caches.l2_banks
-    per_cycle = memory.gigabytes_per_second * 1e9 * memory.efficiency / clock_hz / banks
     ways = CODE_WAYS["gcn"]
     banked = caches.l1_bank_conflicts
     return filled(
@@ -92,10 +91,9 @@ def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
             "l2_banks": banks,
             "l2_line_bytes": caches.l2_line_bytes,
             "interleave_line_bits": (INTERLEAVE_BYTES // LINE_BYTES).bit_length() - 1,
-            "channel_hash": banks.bit_length() - 1 if banks & (banks - 1) == 0 else 0,  # (e)
+            "channel_hash": max(1, banks.bit_length() - 1),  # (e)
             "bank_bucket_bytes": 16 * caches.l2_bank_bytes_per_cycle,
-            "channels": banks,
-            "channel_bucket_sixteenths": max(1, round(256 * per_cycle)),
+            **dram_numbers(chip, banks, INTERLEAVE_BYTES),
             "write_buffer_cycles": WRITE_BUFFER_CYCLES,
             "tlb_entries": TLB_ENTRIES,
             "page_line_bits": (PAGE_BYTES // LINE_BYTES).bit_length() - 1,

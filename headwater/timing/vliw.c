@@ -56,7 +56,8 @@ static u64 uncached_read(struct gpu *g, u32 line, u32 count, u64 time) {
     m->fills += count;
     g->moved += 64 * count;
     time = calendar_take(&m->banks[bank], time, 64 * count);
-    return calendar_take(channel_of(m, bank), time, 64 * SCALE * count) + k->memory_more_cycles;
+    return dram_access(&m->dram, bank, over(line >> k->interleave_line_bits, &m->of_banks), time, count, 64 * count, 0) +
+           k->memory_more_cycles;
 }
 
 /* Bytes of lines of one channel that are written, or changed where they lie: when memory has them. `work`: 16ths of a cycle
@@ -64,12 +65,12 @@ static u64 uncached_read(struct gpu *g, u32 line, u32 count, u64 time) {
 static u64 write_lines(struct gpu *g, u32 line, u32 count, u64 time, u32 work, u32 bytes) {
     struct memory *m = &g->m.memory;
     const struct chip *k = g->m.chip;
-    u32 channel = rest(line >> k->interleave_line_bits, &m->of_channels);
+    u32 chunk = line >> k->interleave_line_bits, above = over(chunk, &m->dram.of_channels), channel = chunk - above * k->channels;
     m->writes += count;
     g->moved += bytes * count;
     if (work) time = calendar_take(&g->ports[channel], time, work * count);
     m->write_backs += count;
-    return calendar_take(&m->channels[channel], time, count * (bytes * k->write_sixteenths / 64)) + k->l2_cycles / 2;
+    return dram_access(&m->dram, channel, above, time, count, count * bytes, 1) + k->l2_cycles / 2;
 }
 
 /* What sets are told from: a line's number, scrambled, so that rows of a power of two do not all want the same. */
@@ -628,7 +629,7 @@ EXPORT void hw_vliw_result(struct gpu *g, struct result *out) {
     }
     for (u32 n = 0; n < k->l2_banks; n++) banks += g->m.memory.banks[n].taken;
     for (u32 n = 0; n < k->channels; n++) {
-        channels += g->m.memory.channels[n].taken / SCALE;
+        channels += g->m.memory.dram.bus[n].taken / SCALE;
         ports += g->ports[n].taken / SCALE;
     }
     out->cycles = later(g->m.last, g->m.now);
@@ -663,7 +664,10 @@ EXPORT void hw_vliw_result(struct gpu *g, struct result *out) {
     out->l2_hits = g->m.memory.l2.hits;
     out->l2_misses = g->m.memory.l2.misses;
     out->bank_bytes = banks;
-    out->channel_bytes = channels;
+    out->channel_bytes = g->m.memory.dram.bytes;
+    out->channel_busy = channels;
+    out->row_activations = g->m.memory.dram.activations;
+    out->bus_turns = g->m.memory.dram.turns;
     out->port_cycles = ports;
     out->pixels = g->render->taken;
     out->moved = g->moved;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from headwater.native.structure import Struct
-from headwater.timing.layout import Family
+from headwater.timing.layout import DRAM, Family
 
 CAUSES: Final = (
     ("ISSUE", "issue"),
@@ -37,13 +37,14 @@ CHIP: Final = Struct(
             *("units", "engines", "groups_per_unit", "wave_dispatch_cycles", "waves_per_record", "last_quads"),
             *("group_cycles", "pair", "switch_cycles", "sequencer_cycles", "barrier_cycles"),
             *("quad_sixteenths", "local_cycles", "local_least"),
-            *("port_sixteenths", "wide_port_sixteenths", "atomic_sixteenths", "write_sixteenths"),
+            *("port_sixteenths", "wide_port_sixteenths", "atomic_sixteenths"),
             *("pixels_per_cycle", "write_buffer_cycles", "l1_cycles", "l2_cycles", "memory_more_cycles"),
             *("l1_sets", "l1_ways", "l1_line_shift", "units_per_l1", "vertex_sets", "vertex_ways"),
             *("code_sets", "code_ways", "blocks_ahead", "program_blocks"),
             *("constant_sets", "constant_ways", "units_per_constant_cache"),
             *("has_l2", "l2_sets", "l2_ways", "l2_banks", "l2_line_bytes"),
-            *("interleave_line_bits", "channel_hash", "bank_bucket_bytes", "channels", "channel_bucket_sixteenths"),
+            *("interleave_line_bits", "channel_hash", "bank_bucket_bytes"),
+            *DRAM,
             *("tlb_entries", "page_line_bits", "tlb_miss_cycles"),
         )
     ),
@@ -78,6 +79,7 @@ SUMS: Final = (
     *("clauses", "loads", "stores", "load_lines", "store_lines", "l1_hits", "l1_misses"),
     *("vertex_hits", "vertex_misses", "code_hits", "code_misses", "constant_hits", "constant_misses"),
     *("l2_hits", "l2_misses"),
+    *("channel_busy", "row_activations", "bus_turns"),
     *("bank_bytes", "channel_bytes", "port_cycles", "pixels", "moved", "reads", "writes", "atomics"),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.chips.checks import LINE_BYTES
+from headwater.timing.memory import movable_bytes_per_second
 from headwater.timing.utilisation import Bandwidth, CacheUse, Described, Unit
 from headwater.timing.vliw_rules import PIXELS_OF_BACK_END
 
@@ -19,7 +20,7 @@ def described(counted: Counted, chip: Chip, cycles: int) -> Described:
     clock, units, banks = compute.clock_mhz * 1e6, compute.compute_units, caches.l2_banks
     seconds = cycles / clock
     pixels = PIXELS_OF_BACK_END * chip.vliw.render_back_ends
-    reachable = chip.memory.gigabytes_per_second * chip.memory.efficiency * 1e9 * seconds
+    movable = movable_bytes_per_second(chip) * seconds
     found = [
         Unit("stream cores", s["alu_busy"] / (cycles * units), "SIMD engines with a group in each turn"),
         Unit("fetch units", s["fetch_busy"] / (cycles * units), "addresses of four work-items a cycle"),
@@ -29,7 +30,7 @@ def described(counted: Counted, chip: Chip, cycles: int) -> Described:
         Unit("L2", s["bank_bytes"] / (cycles * banks * caches.l2_bank_bytes_per_cycle), "the way from the L2 caches"),
         Unit("write path", s["port_cycles"] / (cycles * banks), "memory channels taking dwords"),
         Unit("render back-ends", s["pixels"] / (cycles * pixels), "pixels of streaming stores"),
-        Unit("memory", s["channel_bytes"] / reachable, "channels, of what long streams reach"),
+        Unit("memory", s["channel_busy"] / movable, "channels moving data or turning around"),
     ]
     gigabytes = 1e-9 / seconds
     ways = (

@@ -20,6 +20,7 @@ from headwater.isa.vliw import table
 from headwater.isa.vliw.encode import clause_words, layout
 from headwater.isa.vliw.model import LDS_OQ_A, LDS_OQ_B_POP
 from headwater.timing.layout import SEGMENT, Memory, filled
+from headwater.timing.memory import dram_numbers
 from headwater.timing.vliw_layout import CHIP, FLAGS, KINDS, OP, TWO_BLOCKS
 
 if TYPE_CHECKING:
@@ -46,8 +47,6 @@ PORT_BYTES_PER_CYCLE: Final = 7.4
 WIDE_PORT: Final = 2  # (e) times as much where it writes two or four
 # Fitted to [G] table 4.5: 18 GB/s copied on the complete path of HD 5870, where loads are atomic operations, too.
 ATOMIC_CYCLES: Final = 1.5
-# Fitted to [G] table 4.7: 127 GB/s of float4 copied on HD 5870, where 141.6 GB/s are read [H].
-WRITE_WEIGHT: Final = 1.22
 CHANNEL_BITS: Final = 32  # [G]
 
 (FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK) = range(len(KINDS))
@@ -75,10 +74,8 @@ def chip_numbers(
     pixels' wavefronts are made, which are the work-groups then.
     """
     compute, caches, memory, latencies, features = chip.compute, chip.caches, chip.memory, chip.latencies, chip.vliw
-    clock_hz = compute.clock_mhz * 1e6
     banks = caches.l2_banks
     channels = max(1, memory.bus_bits // CHANNEL_BITS) / banks
-    per_cycle = memory.gigabytes_per_second * 1e9 * memory.efficiency / clock_hz / banks
     l2_bytes = caches.l2_bytes or banks * caches.l2_line_bytes * caches.l2_ways
     port = 16 * LINE_BYTES / (PORT_BYTES_PER_CYCLE * channels)
     ways = CODE_WAYS["vliw"]
@@ -108,7 +105,6 @@ def chip_numbers(
             "port_sixteenths": round(port),
             "wide_port_sixteenths": round(port / WIDE_PORT),
             "atomic_sixteenths": round(16 * ATOMIC_CYCLES / channels),
-            "write_sixteenths": round(16 * LINE_BYTES * WRITE_WEIGHT),
             "pixels_per_cycle": PIXELS_OF_BACK_END * features.render_back_ends,
             "write_buffer_cycles": WRITE_BUFFER_CYCLES,
             "l1_cycles": latencies.l1_cycles,
@@ -135,8 +131,7 @@ def chip_numbers(
             "interleave_line_bits": (INTERLEAVE_BYTES // LINE_BYTES).bit_length() - 1,
             "channel_hash": 0,  # [G] 4.6: bits 8 to 10 of the address are the channel
             "bank_bucket_bytes": 16 * caches.l2_bank_bytes_per_cycle,
-            "channels": banks,
-            "channel_bucket_sixteenths": max(1, round(256 * per_cycle)),
+            **dram_numbers(chip, banks, INTERLEAVE_BYTES),
             "tlb_entries": 0,
             "page_line_bits": 0,
             "tlb_miss_cycles": 0,

@@ -93,7 +93,7 @@ def test_what_an_addition_moves():
     analysis = analyzed(ADD, size=1 << 20)
     assert (analysis.work.read_bytes, analysis.work.write_bytes, analysis.work.flops) == (8, 4, 1)
     assert analysis.estimate.bound_by == "memory"
-    assert analysis.estimate.seconds == pytest.approx(12 * 2**20 / (484e9 * analysis.chip.memory.efficiency))
+    assert analysis.estimate.seconds == pytest.approx(12 * 2**20 / (484e9 * analysis.chip.stream_efficiency))
     assert analysis.estimate.roofline.intensity == pytest.approx(1 / 12)
 
 
@@ -275,7 +275,7 @@ def test_what_if_marks_differences(kernel_file, capsys):
     words = ["analyze", str(kernel_file), "-d", "vega64", "--arg", "n=64", "--set", "memory_clock_mhz=1890"]
     assert main(words) == 0
     shown = capsys.readouterr().out
-    assert re.search(r"^seconds .* -50%$", shown, re.MULTILINE)
+    assert re.search(r"^seconds .* -4\d%$", shown, re.MULTILINE)  # the bus turns around no faster
     assert not re.search(r"^vgprs .*%$", shown, re.MULTILINE)
 
 

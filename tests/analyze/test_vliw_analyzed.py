@@ -76,7 +76,7 @@ def test_the_estimate_by_hand_on_the_hd_4870():
     terms = {term.name: term.seconds for term in a.estimate.terms}
     assert terms["ALU"] == pytest.approx(2**20 / 160 / 750e6)
     assert terms["fetch"] == pytest.approx(2**20 * 2 / 40 / 750e6)
-    assert terms["memory"] == pytest.approx(2**20 * 48 / (115.2e9 * a.chip.memory.efficiency))
+    assert terms["memory"] == pytest.approx(2**20 * 48 / (115.2e9 * a.chip.stream_efficiency))
     assert a.alu_fetch_ratio == pytest.approx(0.125)
     assert a.balance == 4
     assert a.launch.minimum_items == minimum_items(chips.find("hd4870")) == 1280

@@ -298,7 +298,7 @@ TOGETHER = [
     one("hd5870", "latencies.l2_cycles = 600", "it counts from issue to use", told="latencies.memory_cycles is 500"),
     one("vega64", "memory.bus_bits = 4", "it is a whole number from 8 to 65536 bits"),
     one("vega64", "memory.bus_bits = 300", "it is a multiple of 8, bytes: 296 or 304"),
-    one("vega64", "memory.efficiency = nan", "it is a number from 0.05 to 1"),
+    one("vega64", "memory.clock_mhz = nan", "it is a number from 1 to 20000 MHz"),
 ]
 
 

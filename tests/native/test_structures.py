@@ -140,7 +140,7 @@ LIBRARIES: list[tuple[Callable[[], str], str, Sequence[str]]] = [
     (_check_header, "emulate/watch", ("repeats.h", "lanes.h", *check.CheckObserver.library)),
     (_trace_header, "emulate/watch", ("repeats.h", "lanes.h", *trace.TraceObserver.library)),
     *(
-        (partial(timing_layout.c_header, family), "timing", ("shared_resources.h", "waves.h", "machine.h", file))
+        (partial(timing_layout.c_header, family), "timing", (*timing_layout.HEADERS, file))
         for family, file in ((GCN, "gcn.c"), (VLIW, "vliw.c"))
     ),
 ]

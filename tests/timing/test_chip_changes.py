@@ -121,7 +121,6 @@ SLACK = 1.03
 # A kernel, a figure in rising order, and how many times as fast the last chip is as the first one, at least.
 FASTER = [
     ("stream", "memory.gigabytes_per_second", (60.5, 121, 242, 484, 968), 4),
-    ("stream", "memory.efficiency", (0.4, 0.6, 0.81, 1), 1.5),
     ("stream", "compute.clock_mhz", (400, 800, 1600), 1.1),
     ("stream", "compute.wavefronts_per_simd", (1, 2, 4, 10), 1.3),
     ("again", "compute.wavefronts_per_simd", (1, 2, 4, 10), 1.5),

@@ -1,0 +1,46 @@
+"""A chip passes in; its memory as numbers for both engines passes out."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, Final
+
+from headwater.chips.dram import BATCH_LINES
+
+if TYPE_CHECKING:
+    from headwater.chips import Chip
+
+QUEUE_LINES: Final = 64  # (e) what a channel's controller chooses from
+
+
+def movable_bytes_per_second(chip: Chip) -> float:
+    """What all channels move in the time that refresh leaves."""
+    return chip.memory.gigabytes_per_second * 1e9 * (1 - chip.memory.dram.refresh)
+
+
+def dram_numbers(chip: Chip, channels: int, interleave_bytes: int) -> dict[str, int]:
+    """The fields `layout.DRAM` of a chip whose address space is dealt to ``channels`` in steps of so many bytes.
+
+    Channels of the engine are those of the L2; the memory may have several narrower ones behind each, which share its
+    rates then.
+    """
+    memory, dram = chip.memory, chip.memory.dram
+    clock_ghz = chip.compute.clock_mhz / 1e3
+    behind = max(1.0, memory.bus_bits / dram.channel_bits / channels)
+    per_ns = memory.gigabytes_per_second / channels
+    banks = 1 << max(0, round(dram.banks * behind).bit_length() - 1)
+    row_chunks = max(1, dram.row_bytes // interleave_bytes)
+    fields = memory.mapping.split()
+    return {
+        "channels": channels,
+        "channel_bucket_sixteenths": max(1, round(256 * per_ns * (1 - dram.refresh) / clock_ghz)),
+        "dram_banks": banks,
+        "row_chunks": row_chunks,
+        "bank_below": row_chunks if fields.index("column") > 1 else 1,
+        "bank_hash": int("bank^row" in fields),
+        "row_cycles": ceil(dram.row_ns * clock_ghz),
+        "activate_sixteenths": max(1, round(16 * dram.activation_ns * clock_ghz / behind)),
+        "turn_sixteenths": round(16 * dram.turn_ns * per_ns / behind),
+        "batch_lines": BATCH_LINES,
+        "queue_cycles_of_channel": ceil(QUEUE_LINES * chip.caches.l2_line_bytes / per_ns * clock_ghz),
+    }

@@ -1,0 +1,194 @@
+/* The second level of caches and the memory behind it: lines that compute units ask for in, when they are answered out. */
+
+enum { TOGETHER = 16 }; /* lines that are asked for at once, at most */
+enum { MOST_LINES = 256 }; /* of an access */
+enum { HELD = 64 };        /* translations that are found by their page's number alone */
+
+/* The second level and what is behind it. All of it in one place, as all compute units share it. */
+struct memory {
+    const struct chip *chip;
+    struct calendar *banks;
+    struct dram dram;
+    struct cache l2; /* the sets of one bank after those of another */
+    struct divisor of_banks, of_pages, of_sets; /* of_sets: those of a bank */
+    u32 line_shift;   /* 64-byte lines of an L2 line, as a shift */
+    u32 hash_mask;    /* of a bank's number, what is scrambled */
+    u32 *pages;       /* translations, the most recent ones */
+    u32 held[HELD];   /* some of these, each where its number alone says to look */
+    u32 page_clock;
+    u64 reads, writes, atomics, fills, write_backs, page_misses;
+};
+
+/* Where lines are in the L2. */
+struct places { u32 bank[MOST_LINES], set[MOST_LINES], tag[MOST_LINES]; };
+
+static u64 memory_translate(struct memory *m, u32 line) {
+    const struct chip *k = m->chip;
+    if (k->tlb_entries == 0) return 0;
+    u32 page = (line >> k->page_line_bits) + 1, *held = &m->held[page % HELD];
+    if (*held == page) return 0;
+    u32 *at = m->pages + rest(page, &m->of_pages) * 16, missing = equal16(at, page, 0) == 0;
+    if (missing) {
+        u32 *old = &at[m->page_clock++ & 15], *other = &m->held[*old % HELD];
+        if (*other == *old) *other = 0;
+        *old = page;
+        m->page_misses++;
+    }
+    *held = page;
+    return missing ? k->tlb_miss_cycles : 0;
+}
+
+/* Find the places of lines. A bank's lines are numbered without gaps. Where banks are scrambled, each `above` has a
+   permutation of them, so that what follows in even steps meets all: by exclusive or where their number is a power of two,
+   else by a rotation. */
+static inline void memory_locate(const struct memory *m, const u32 *lines, u32 count, struct places *p) {
+    const struct chip *k = m->chip;
+    u32 bits = k->interleave_line_bits, within = (1u << bits) - 1, hash = k->channel_hash, mask = m->hash_mask;
+    u32 banks = k->l2_banks, sets = k->l2_sets, shift = m->line_shift;
+    struct divisor of_banks = m->of_banks, of_sets = m->of_sets;
+    u32 rotates = hash && !mask;
+    for (u32 n = 0; n < count; n++) {
+        u32 chunk = lines[n] >> bits, above = over(chunk, &of_banks), bank = chunk - above * banks;
+        if (rotates) bank = rest(bank + above + over(above, &of_banks), &of_banks);
+        bank ^= (above ^ above >> hash ^ above >> 2 * hash) & mask;
+        u32 own = (above << bits | (lines[n] & within)) >> shift;
+        p->bank[n] = bank;
+        p->set[n] = bank * sets + rest(own, &of_sets);
+        p->tag[n] = tag_of(own);
+    }
+}
+
+/* The chunk of a bank's channel that a line of the L2 lies in, from its tag. */
+static inline u32 chunk_of(const struct memory *m, u32 tag) {
+    return ((tag >> 1) - 1) << m->line_shift >> m->chip->interleave_line_bits;
+}
+
+/* Lines will be asked for: bring what the L2 knows of them from the host's memory. */
+static inline void memory_expect(const struct memory *m, const struct places *p, u32 count, u32 writes) {
+    for (u32 n = 0; n < count; n++) {
+        const u8 *set = set_at(&m->l2, p->set[n]);
+        __builtin_prefetch(set, 1);
+        __builtin_prefetch(set + 64, 1);
+        if (writes) continue; /* nobody waits for when what was there came */
+        __builtin_prefetch(set + 128, 1);
+        __builtin_prefetch(set + 192, 1);
+    }
+}
+
+/* Lines that were written and leave the L2 together. */
+struct leaving { u32 count, tag[TOGETHER]; };
+
+/* They go at `time` by way of a buffer, which may be full: when the bank goes on. */
+static u64 memory_leave(struct memory *m, u32 bank, u64 time, const struct leaving *l) {
+    const struct chip *k = m->chip;
+    u64 gone = 0;
+    m->write_backs += l->count;
+    for (u32 n = 0, some; n < l->count; n += some) { /* those of one chunk go on together */
+        u32 chunk = chunk_of(m, l->tag[n]);
+        for (some = 1; n + some < l->count && chunk_of(m, l->tag[n + some]) == chunk;) some++;
+        gone = later(gone, dram_access(&m->dram, bank, chunk, time, some, some * k->l2_line_bytes, 1));
+    }
+    return gone > time + k->write_buffer_cycles ? gone - k->write_buffer_cycles : time;
+}
+
+/* When memory has brought `missing` lines of one chunk that the L2 asked for at `time`. */
+static inline __attribute__((always_inline)) u64 memory_fill(struct memory *m, u32 bank, u32 line, u32 tag, u64 time, u32 missing) {
+    const struct chip *k = m->chip;
+    time += memory_translate(m, line);
+    m->fills += missing;
+    return dram_access(&m->dram, bank, chunk_of(m, tag), time, missing, missing * k->l2_line_bytes, 0) + k->memory_more_cycles;
+}
+
+/* Make a place for a line that is missing: its way. What goes is `leaving` if it was written. */
+static inline u32 memory_make(struct memory *m, u8 *set, u32 tag, struct leaving *leaving) {
+    u32 way = cache_oldest(&m->l2, set), *old = (u32 *)set + way;
+    if (*old & 1) leaving->tag[leaving->count++] = *old;
+    *old = tag;
+    return way;
+}
+
+/* When the answer leaves the L2 for a request that reaches it at `time`, of the line that is the n-th of the places. */
+static inline __attribute__((always_inline)) u64 memory_one(struct memory *m, const struct places *p, u32 n, u32 line, u64 time, u32 writes, u32 work) {
+    u32 bank = p->bank[n];
+    struct leaving leaving;
+    leaving.count = 0;
+    u8 *set = set_at(&m->l2, p->set[n]);
+    u64 *ready = ready_in(&m->l2, set);
+    time = calendar_take(&m->banks[bank], time, work);
+    i32 way = cache_way(&m->l2, set, p->tag[n]);
+    if (writes) m->writes++;
+    else m->reads++;
+    if (way >= 0) {
+        ((u32 *)set)[way] |= writes;
+        return writes ? time : later(time, ready[way]);
+    }
+    way = memory_make(m, set, p->tag[n] | writes, &leaving);
+    if (leaving.count) time = memory_leave(m, bank, time, &leaving);
+    if (!writes) time = memory_fill(m, bank, line, p->tag[n], time, 1); /* a whole line is not read first; parts of it carry masks */
+    return ready[way] = time;
+}
+
+/* The same of a line that comes alone. */
+static u64 memory_access(struct memory *m, u32 line, u64 time) {
+    struct places p;
+    memory_locate(m, &line, 1, &p);
+    return memory_one(m, &p, 0, line, time, 0, 64);
+}
+
+/* The same for `count` lines of one bank, from the n-th place on, that are asked for at once: when the last is answered.
+   `line`: the first. */
+static u64 memory_together(struct memory *m, const struct places *p, u32 n, u32 count, u32 line, u64 time, u32 writes, u32 work) {
+    u32 bank = p->bank[n], missing = 0;
+    struct leaving leaving;
+    leaving.count = 0;
+    u64 *ready[TOGETHER], *missed[TOGETHER];
+    time = calendar_take(&m->banks[bank], time, work * count);
+    if (writes) m->writes += count;
+    else m->reads += count;
+    for (u32 one = 0; one < count; one++) {
+        u8 *set = set_at(&m->l2, p->set[n + one]);
+        u32 tag = p->tag[n + one];
+        i32 way = cache_way(&m->l2, set, tag);
+        if (way >= 0) ((u32 *)set)[way] |= writes;
+        else way = memory_make(m, set, tag | writes, &leaving), missed[missing++] = ready_in(&m->l2, set) + way;
+        ready[one] = ready_in(&m->l2, set) + way;
+    }
+    if (leaving.count) time = memory_leave(m, bank, time, &leaving);
+    if (missing) {
+        u64 there = writes ? time : memory_fill(m, bank, line, p->tag[n], time, missing);
+        for (u32 one = 0; one < missing; one++) *missed[one] = there;
+    }
+    if (!writes)
+        for (u32 one = 0; one < count; one++) time = later(time, *ready[one]);
+    return time;
+}
+
+static inline u64 memory_ask(struct memory *m, const struct places *p, u32 n, u32 count, u32 line, u64 time, u32 writes, u32 work) {
+    return count == 1 ? memory_one(m, p, n, line, time, writes, work)
+                      : memory_together(m, p, n, count, line, time, writes, work);
+}
+
+static void memory_advance(struct memory *m, u64 time) {
+    for (u32 n = 0; n < m->chip->l2_banks; n++) calendar_advance(&m->banks[n], time);
+    dram_advance(&m->dram, time);
+}
+
+static u64 memory_need(const struct chip *k) {
+    u64 calendars = (u64)k->l2_banks * sizeof(struct calendar);
+    return calendars + dram_need(k) + cache_bytes(k->l2_banks * k->l2_sets, k->l2_ways) + (k->tlb_entries + 16) * 4 + 8 * 128;
+}
+
+static void memory_begin(struct memory *m, const struct chip *k, struct arena *a) {
+    __builtin_memset(m, 0, sizeof *m);
+    m->chip = k;
+    m->banks = give(a, k->l2_banks * sizeof(struct calendar));
+    dram_begin(&m->dram, k, a);
+    m->pages = give(a, (k->tlb_entries + 16) * 4);
+    m->line_shift = __builtin_ctz(k->l2_line_bytes / 64);
+    m->hash_mask = k->channel_hash && (k->l2_banks & (k->l2_banks - 1)) == 0 ? k->l2_banks - 1 : 0;
+    m->of_banks = divisor_of(k->l2_banks);
+    m->of_sets = divisor_of(k->l2_sets);
+    if (k->tlb_entries) m->of_pages = divisor_of(k->tlb_entries / 16);
+    cache_begin(&m->l2, a, k->l2_banks * k->l2_sets, k->l2_ways);
+    for (u32 n = 0; n < k->l2_banks; n++) calendar_begin(&m->banks[n], k->bank_bucket_bytes);
+}

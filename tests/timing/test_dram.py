@@ -1,0 +1,128 @@
+"""DRAM: what is near costs the bus alone, what is far apart rows of banks, and writes turns of the bus."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater import chips
+from headwater.chips import Chip
+from headwater.chips.dram import BATCH_LINES, KINDS
+from headwater.errors import UsageError
+from headwater.timing import Recorded
+
+SOURCE = """
+kernel void copy(global const float4 *x, global float4 *y) { y[get_global_id(0)] = x[get_global_id(0)]; }
+kernel void far(global const float *x, global float *y, int step) {
+  float s = x[get_global_id(0) * step];
+  if (s == 5) y[0] = s;
+}
+"""
+NAMES = ("hd7970", "hd5870")
+ITEMS = 1 << 16
+FAR, STEP = 1 << 9, 1 << 16
+
+
+@pytest.fixture(scope="module")
+def launches() -> dict[tuple[str, str], Any]:
+    """16-byte copies of 1 MiB; and reads of dwords 256 KiB and 64 bytes apart."""
+    made = {}
+    x, y = np.ones(4 * ITEMS, np.float32), np.zeros(4 * ITEMS, np.float32)
+    wide = np.zeros(FAR * STEP, np.float32)
+    for name in NAMES:
+        program = hw.compile(SOURCE, language="opencl", device=name)
+        for kind, kernel, size, arguments in (
+            ("copy", "copy", ITEMS, (x, y)),
+            ("far", "far", FAR, (wide, y, STEP)),
+            ("near", "far", FAR, (wide, y, 16)),
+        ):
+            run = partial(program[kernel][(size,), (64,)], *arguments, device=name)
+            made[name, kind] = Recorded(run).launches[0]
+    return made
+
+
+def _replayed(launch: Any, chip: Chip) -> dict[str, int]:
+    found: dict[str, int] = launch.replayer.run(chip, launch.replayer.table(chip)).sums
+    return found
+
+
+def _with(chip: Chip, **figures: Any) -> Chip:
+    return replace(chip, memory=replace(chip.memory, **figures))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_copy_takes_several_lines_of_each_row_that_it_activates(
+    launches: dict[tuple[str, str], Any], name: str
+) -> None:
+    chip = chips.find(name)
+    sums = _replayed(launches[name, "copy"], chip)
+    assert sums["channel_bytes"] / chip.memory.dram.row_bytes / 2 < sums["row_activations"]
+    assert sums["row_activations"] < sums["channel_bytes"] / 64 / 4
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_far_apart_goes_at_the_rate_of_activations(launches: dict[tuple[str, str], Any], name: str) -> None:
+    """Each read is of another row. No channel activates more often than tRRD and tFAW allow, however fast its bus."""
+    chip = chips.find(name)
+    sums = _replayed(launches[name, "far"], chip)
+    assert sums["row_activations"] > 0.8 * FAR
+    seconds = sums["cycles"] / (chip.compute.clock_mhz * 1e6)
+    channels = chip.memory.bus_bits / chip.memory.dram.channel_bits
+    assert seconds > sums["row_activations"] * chip.memory.dram.activation_ns * 1e-9 / channels
+    if name == "hd5870":  # of eight channels of 16 banks of 2 KiB, all are in one bank
+        assert seconds > (FAR - 1) * chip.memory.dram.row_ns * 1e-9
+    near = _replayed(launches[name, "near"], chip)
+    assert near["row_activations"] < sums["row_activations"] / 3
+    assert near["cycles"] < sums["cycles"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_bus_turns_around_for_batches_of_writes(launches: dict[tuple[str, str], Any], name: str) -> None:
+    chip = chips.find(name)
+    assert _replayed(launches[name, "near"], chip)["bus_turns"] == 0
+    sums = _replayed(launches[name, "copy"], chip)
+    written = sums["write_backs"] if chip.family == "gcn" else ITEMS * 16 // 64
+    assert 0 < sums["bus_turns"] <= written / BATCH_LINES
+    busy = sums["channel_busy"] - sums["channel_bytes"]
+    per_turn = chip.memory.dram.turn_ns * chip.memory.gigabytes_per_second / chip.caches.l2_banks
+    assert busy == pytest.approx(sums["bus_turns"] * per_turn, rel=0.01)
+
+
+def test_a_mapping_decides_who_meets_whom(launches: dict[tuple[str, str], Any]) -> None:
+    """Rows of one bank, 4 KiB times the banks apart, wait for each other where the bank is not combined with the row."""
+    chip = chips.find("hd7970")
+    cycles = {m: _replayed(launches["hd7970", "far"], _with(chip, mapping=m))["cycles"] for m in _mappings()}
+    assert len(set(cycles.values())) > 1
+
+
+def _mappings() -> tuple[str, ...]:
+    from headwater.chips.dram import MAPPINGS
+
+    return MAPPINGS
+
+
+def test_slower_kinds_of_memory_are_slower(launches: dict[tuple[str, str], Any]) -> None:
+    """With the same bandwidth: GDDR3's rows take longer to change than GDDR5's."""
+    chip = chips.find("hd5870")
+    cycles = [_replayed(launches["hd5870", "far"], _with(chip, kind=kind))["cycles"] for kind in ("GDDR5", "GDDR3")]
+    assert cycles[0] < cycles[1]
+
+
+def test_streams_reach_what_boards_do() -> None:
+    """Copies of BabelStream over the peak: HD 7970 0.80, R9 Nano 0.81, Radeon VII 0.82."""
+    for name, reached in (("hd7970", 0.80), ("r9-nano", 0.81), ("radeon-vii", 0.82)):
+        assert chips.find(name).stream_efficiency == pytest.approx(reached, abs=0.02)
+
+
+def test_unknown_memory_is_refused(launches: dict[tuple[str, str], Any]) -> None:
+    launch = launches["hd7970", "near"]
+    with pytest.raises(UsageError, match=r"memory\.kind is 'tape'") as info:
+        launch.report(_with(chips.find("hd7970"), kind="tape"))
+    assert all(kind in str(info.value.hint) for kind in KINDS)
+    with pytest.raises(UsageError, match=r"memory\.mapping is 'channel first'"):
+        launch.report(_with(chips.find("hd7970"), mapping="channel first"))
