@@ -30,6 +30,7 @@ _PUBLIC = {
     "map": "headwater.jobs.spread",
     "iterator": "headwater.brook.iterators",
     "kernel": "headwater.runtime.python",
+    "stream_kernel": "headwater.runtime.brook.python_kernels",
     "array": "headwater.python.types",
     "local": "headwater.python.types",
     "image": "headwater.python.types",
@@ -38,7 +39,7 @@ _PUBLIC = {
     **dict.fromkeys(
         (
             *("global_id", "local_id", "group_id", "global_size", "local_size", "num_groups"),
-            *("barrier", "mem_fence", "local_array", "private_array", "atomic_compare_exchange"),
+            *("barrier", "mem_fence", "local_array", "private_array", "atomic_compare_exchange", "instance"),
             *(f"atomic_{name}" for name in ("add", "sub", "min", "max", "and", "or", "xor", "exchange", "inc", "dec")),
             *(f"sub_group_{name}" for name in ("size", "local_id", "id", "barrier", "all", "any", "broadcast")),
             *(f"sub_group_reduce_{name}" for name in ("add", "min", "max")),

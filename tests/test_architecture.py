@@ -26,7 +26,7 @@ INSIDE = {
     "emulate": (("wave",), ("watch",), ("gcn", "vliw"), ("",)),
     "runtime": (
         ("checking", "events", "images", "shapes", "values"), ("interface", "signature"), ("streams",), ("program",),
-        ("host", "python"), ("cpu", "simulated", "opencl"), ("gcn", "vliw"), ("devices",), ("brook", "il"),
+        ("host", "python_functions"), ("python",), ("cpu", "simulated", "opencl"), ("gcn", "vliw"), ("devices",), ("brook", "il"),
         ("machine_code",),
         ("loading",),
     ),

@@ -55,11 +55,23 @@ def _translate(text: str, filename: str, options: Options) -> BrookModule:
     context = Context(prepared, options)
     _tell_includes(context)
     _declare_types(context, regions)
+    return _checked_module(context, kernels)
+
+
+def translate_kernels(source: SourceText, kernels: list[ast.KernelNode]) -> BrookModule:
+    """Translate the syntax trees of kernels, each behind those that it calls; ``source`` is what they were made of.
+
+    Raises ``SourceError`` as `translate`.
+    """
+    return _checked_module(Context(source, parse_options("")), kernels)
+
+
+def _checked_module(context: Context, kernels: list[ast.KernelNode]) -> BrookModule:
     context.later_kernels = {kernel.name for kernel in kernels}
     for kernel in kernels:
         context.later_kernels.discard(kernel.name)
         check_kernel(context, kernel)
-    prepared.faults.tell()
+    context.source.faults.tell()
     return replace(_emit(context), pixels=_emit(context, pixels=True))
 
 

@@ -73,6 +73,9 @@ def builtin(t: Values, node: ast.Call, target: Builtin) -> Expr:
     key = target.key
     if key in _WORK_ITEM:
         return query(key, _dimension(t, node))
+    if key == "instance":
+        values(t, node, 0)
+        return t.position()
     if key.startswith("cl."):
         return _opencl(t, node, key[3:])
     if key.startswith("atomic_"):

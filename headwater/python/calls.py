@@ -79,7 +79,7 @@ _NUMPY: Final = {
 
 
 @functools.cache
-def _functions() -> dict[int, tuple[str, Any]]:
+def known_functions() -> dict[int, tuple[str, Any]]:
     """Functions of ``math``, NumPy and Python's own -> what they are here, by their identity."""
     found: dict[int, tuple[str, Any]] = {}
     for table, what in ((_FLOAT_1, "float"), (_FLOAT_2, "float"), (_TESTS, "test"), (_ROUND, "whole")):
@@ -115,7 +115,7 @@ def call(t: Values, node: ast.Call) -> Expr:
     if isinstance(target, Builtin):
         return builtin(t, node, target)
     target = getattr(target, "python_function", target)
-    known = _functions().get(id(target))
+    known = known_functions().get(id(target))
     if known is not None:
         if any(isinstance(arg, ast.Starred) for arg in node.args):
             raise Refused("starred arguments are not in the language of kernels", "list them")
@@ -268,7 +268,7 @@ def _fma(t: Values, node: ast.Call) -> Expr:
 
 
 def _least(t: Values, node: ast.Call) -> Expr:
-    name = "min" if _functions()[id(t.value(node.func).static)][0] == "min" else "max"
+    name = "min" if known_functions()[id(t.value(node.func).static)][0] == "min" else "max"
     if len(node.args) == 1:
         one = t.value(node.args[0])
         if not one.parts:
@@ -458,7 +458,7 @@ def _struct(t: Values, node: ast.Call, target: Any, kind: Struct) -> Expr:
 # -- functions that users write ----------------------------------------------------------------------------------------
 
 
-def _bound(node: ast.Call, function: pytypes.FunctionType) -> list[ast.expr | Any]:
+def bound_arguments(node: ast.Call, function: pytypes.FunctionType) -> list[ast.expr | Any]:
     """Arguments in the order of the parameters; values of defaults stand for themselves."""
     import inspect
 
@@ -474,7 +474,7 @@ def _bound(node: ast.Call, function: pytypes.FunctionType) -> list[ast.expr | An
 
 
 def _user(t: Values, node: ast.Call, function: pytypes.FunctionType) -> Expr:
-    args = [_argument(t, given) for given in _bound(node, function)]
+    args = [_argument(t, given) for given in bound_arguments(node, function)]
     kinds = [_kind_of(e) for e in args]
     before = len(t.unit.faults)
     done = t.translated(function, kinds, node)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import product
 from math import prod
 from typing import Any, cast
@@ -186,6 +187,28 @@ def sub_group(name: str) -> Callable[..., Any]:
 
     function.__doc__ = f"OpenCL C's {name}: the work-items of a sub-group (a wavefront) together."
     return function
+
+
+def instance() -> Any:
+    """The position of the element that a stream kernel computes, an int4: ``.x`` counts along the last axis, ``.y``
+    along the one before."""
+    place = getattr(_state, "place", None)
+    if place is None:
+        raise UsageError(
+            "instance() is a function of stream kernels, and none runs here", hint="kernel.python(…) runs one"
+        )
+    return place
+
+
+@contextmanager
+def at_element(place: Any) -> Iterator[None]:
+    """Have `instance` give ``place`` meanwhile."""
+    outer = getattr(_state, "place", None)
+    _state.place = place
+    try:
+        yield
+    finally:
+        _state.place = outer
 
 
 # -- running -----------------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ class Translator(Values):
         return calls.attribute(self, owner, name)
 
     def translated(self, function: Any, kinds: Sequence[Type], node: ast.AST) -> Done:
-        return translate(self.unit, function, kinds, node)
+        return translate(self.unit, function, kinds, node, type(self))
 
     # -- passes --------------------------------------------------------------------------------------------------------
 
@@ -685,20 +685,20 @@ def _independent(target: ast.Tuple | ast.List, node: ast.stmt) -> bool:
     return not names & read
 
 
-def translate(unit: Unit, function: Any, kinds: Sequence[Type], node: Any = None, kernel: bool = False) -> Done:
+def translate(unit: Unit, function: Any, kinds: Sequence[Type], node: Any, translator: type[Translator]) -> Done:
     """A function for arguments of such types, once for each set of them. Refused if it calls itself."""
-    key = (function, tuple(kinds), kernel)
+    key = (function, tuple(kinds))
     if key in unit.done:
         return unit.done[key]
     if key in unit.under_way or any(one[0] is function for one in unit.under_way):
         raise Refused(f"{function.__name__} calls itself, and kernels have no stack", "a loop", node)
-    translator = Translator(unit, function, kinds, source_of(function), kernel)
+    made = translator(unit, function, kinds, source_of(function), False)
     unit.under_way.append(key)
     try:
-        done = translator.run()
+        done = made.run()
     finally:
         unit.under_way.remove(key)
-    if translator.faults:
+    if made.faults:
         done = replace(done, result=UNKNOWN)
     unit.done[key] = done
     return done

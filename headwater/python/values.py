@@ -69,7 +69,7 @@ BINARY: Final = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
 }  # fmt: skip
-_COMPARE: Final = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+COMPARE: Final = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 _UNARY: Final = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}
 MISSING: Final = {
     ast.ListComp: ("a comprehension", "a for loop over hw.private_array(…)"),
@@ -301,6 +301,7 @@ class Values(ABC):
         if isinstance(node, ast.Subscript):
             base = self.value(node.value)
             if isinstance(base.type, Vector):
+                self._of_any_sign(node)
                 outer = self.place(node.value, kept) if not isinstance(node.value, ast.Name) else base
                 return replace(self.component(outer, self.value(node.slice), node), value=None)
             handle = self._handle(base, node)
@@ -319,6 +320,7 @@ class Values(ABC):
         assert isinstance(node, ast.Attribute)
         base = self.value(node.value)
         if isinstance(base.type, (Vector, Struct)):
+            self._of_any_sign(node)
             if isinstance(node.value, ast.Name):
                 self._refuse_shared(node.value, base)
                 outer = base
@@ -328,6 +330,11 @@ class Values(ABC):
                 raise Refused("what a call gives cannot be assigned to", "", node)
             return self.attribute_of(outer, node)
         raise Refused(f"{ast.unparse(node)} cannot be assigned to", "", node)
+
+    def _of_any_sign(self, target: ast.Subscript | ast.Attribute) -> None:
+        """Note that a component is assigned to: nothing is known of the variable's components any more."""
+        if isinstance(target.value, ast.Name) and target.value.id in self.found:
+            self.found[target.value.id].positive = False
 
     def _refuse_shared(self, node: ast.Name, base: Expr) -> None:
         """A struct's field is assigned to only where no other name could see it in Python."""
@@ -538,7 +545,9 @@ class Values(ABC):
         made: Type = kind.element
         if len(at) > 1:
             made = Vector(f"{kind.element.c}{len(at)}", kind.element, len(at))
-        return Expr(made, f"{base.within(ATOM)}.{name}", pure=base.pure)
+        return Expr(
+            made, f"{base.within(ATOM)}.{name}", pure=base.pure, positive=base.positive or unsigned(kind.element)
+        )
 
     def component(self, base: Expr, index: Expr, node: ast.AST) -> Expr:
         """A component of a vector by its number."""
@@ -646,7 +655,7 @@ class Values(ABC):
             raise Refused("is compares objects, of which a kernel has none", "==", node)
         if a.type == TEXT and b.type == TEXT and isinstance(op, (ast.Eq, ast.NotEq)):
             return constant((a.static == b.static) is isinstance(op, ast.Eq))
-        return compare(_COMPARE[type(op)], a, b)
+        return compare(COMPARE[type(op)], a, b)
 
     def value_ifexp(self, node: ast.IfExp) -> Expr:
         test = truth(self.value(node.test))
@@ -667,6 +676,10 @@ class Values(ABC):
             a, b = convert(a, kind), convert(b, kind)
         text = f"{test.within(2)} ? {a.within(2)} : {b.within(TERNARY)}"
         return Expr(kind, text, TERNARY, positive=a.positive and b.positive, pure=a.pure and b.pure and test.pure)
+
+    def position(self) -> Expr:
+        """The position of a stream's element. Refused in kernels that are launched over work-items."""
+        raise Refused("instance is the position in a stream", "hw.global_id(0), or @hw.stream_kernel")
 
     @abstractmethod
     def value_call(self, node: ast.Call) -> Expr:

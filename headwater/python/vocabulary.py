@@ -63,6 +63,7 @@ _NAMES: dict[str, Builtin] = {
     "mem_fence": Builtin("mem_fence", plain.mem_fence),
     "local_array": Builtin("local_array", plain.local_array),
     "private_array": Builtin("private_array", plain.private_array),
+    "instance": Builtin("instance", plain.instance),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -12,24 +11,19 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from headwater.errors import HeadwaterError, LaunchError, SourceError, Span, UsageError
-from headwater.python.source import Source, source_of
 from headwater.python.types import (
     BOOL,
     FLOAT32,
     FLOAT64,
     INT32,
     INT64,
-    SAMPLER,
     Array,
     Constant,
-    ImageType,
     LocalPointer,
     Scalar,
-    Struct,
     Type,
     Vector,
     array_name,
-    image,
     of_annotation,
     of_dtype,
     struct_of_dtype,
@@ -37,7 +31,8 @@ from headwater.python.types import (
 from headwater.python.unit import Captured, Dialect, Done, Hidden, Unit
 from headwater.runtime.images import Image
 from headwater.runtime.interface import Device, current, default, resolve
-from headwater.runtime.program import ClKernel, ClProgram, Kernel, Launcher, split_sizes, with_simulate
+from headwater.runtime.program import ClKernel, ClProgram, Launcher, split_sizes, with_simulate
+from headwater.runtime.python_functions import PythonFunction, Watched, source_error, unchanged, watch
 from headwater.runtime.shapes import Size, sizes
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import Local, Sampler
@@ -73,41 +68,15 @@ class Special:
     kinds: tuple[Type, ...]
     translation: Translation
     pack: Callable[[Sequence[Any]], Sequence[Any]]
-    watched: list[tuple[Any, str, Any, Captured]] = field(default_factory=list)
+    watched: Watched = field(default_factory=list)
     kernel: ClKernel | None = None
 
     def current(self) -> bool:
         """Whether the names that the kernel took from outside still mean the same."""
-        for at, (holder, key, value, captured) in enumerate(self.watched):
-            now = holder.get(key) if type(holder) is dict else captured.current()
-            if now is not value:
-                if not captured.same():
-                    return False
-                self.watched[at] = (holder, key, now, captured)
-        return True
+        return unchanged(self.watched)
 
 
-def annotations_of(function: Any) -> dict[str, Any]:
-    """A function's annotations; those that are text, as ``from __future__ import annotations`` makes them, evaluated
-    where the function was defined."""
-    found = dict(function.__annotations__)
-    if any(isinstance(value, str) for value in found.values()):
-        names = dict(function.__globals__)
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            try:
-                names[name] = cell.cell_contents
-            except ValueError:
-                continue
-        for name, value in found.items():
-            if isinstance(value, str):
-                try:
-                    found[name] = eval(value, names)
-                except Exception as error:
-                    raise UsageError(f"the annotation {name}: {value} cannot be evaluated: {error}") from None
-    return found
-
-
-class PythonKernel(Kernel):
+class PythonKernel(PythonFunction):
     """A kernel written in Python: ``kernel[global_size, local_size](arguments…)`` launches it.
 
     ``global_size``, ``local_size`` and the options of a launch are as for an OpenCL C kernel. The first launch with
@@ -117,42 +86,14 @@ class PythonKernel(Kernel):
     def __init__(
         self, function: Any, options: str = "", group: tuple[int, ...] = (), dialect: Dialect = "headwater"
     ) -> None:
-        self.source_text: Source = source_of(function)
-        self.python_function = function
-        self.name = function.__name__
+        super().__init__(function)
         self.options, self.group, self.dialect = options, group, dialect
-        functools.update_wrapper(self, function)
-        args = self.source_text.tree.args
-        self.parameters = [a.arg for a in (*args.posonlyargs, *args.args)]
-        self._declared: list[Type | None] | None = None
         self._keyers: list[Callable[[Any], Any]] | None = None
         self._special: dict[Any, Special] = {}
         self._last: Special | None = None
         self._launchers: dict[Any, Any] = {}
 
     # -- types ---------------------------------------------------------------------------------------------------------
-
-    @property
-    def declared(self) -> list[Type | None]:
-        """The parameters' types as annotated; None for those that take what they are given."""
-        if self._declared is None:
-            found = annotations_of(self.python_function)
-            self._declared = [self._declaration(name, found[name]) if found.get(name, Any) is not Any else None
-                              for name in self.parameters]  # fmt: skip
-        return self._declared
-
-    def _declaration(self, name: str, value: Any) -> Type:
-        if value is Sampler:
-            return SAMPLER
-        if value is Image:
-            return image()
-        kind = of_annotation(value)
-        if not isinstance(kind, (Scalar, Vector, Struct, Array, LocalPointer, ImageType)):
-            raise UsageError(
-                f"parameter {name} of {self.name}: {value!r:.60} is no type of a kernel's argument",
-                hint="hw.float32, hw.array(hw.float32, ndim=2), hw.local(hw.int32), hw.image(), or none",
-            )
-        return kind
 
     def _kinds(self, args: Sequence[Any]) -> tuple[Type, ...]:
         doubles = any(getattr(getattr(value, "stream", value), "dtype", None) == np.float64 for value in args)
@@ -255,36 +196,6 @@ class PythonKernel(Kernel):
         keyers = self._keyers or self._make_keyers()
         return tuple([keyer(value) for keyer, value in zip(keyers, args, strict=True)])
 
-    def bound(self, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
-        """Arguments in the parameters' order, some given by name (which are taken out of ``options``), some left out
-        that have defaults."""
-        count = len(self.parameters)
-        if len(args) == count and not any(name in options for name in self.parameters):
-            return args
-        if len(args) > count:
-            raise self._count_error(len(args))
-        rest = []
-        defaults = self.python_function.__defaults__ or ()
-        for at in range(len(args), count):
-            name = self.parameters[at]
-            if name in options:
-                rest.append(options.pop(name))
-            elif at - count + len(defaults) >= 0:
-                rest.append(defaults[at - count + len(defaults)])
-            else:
-                raise self._count_error(len(args) + len(rest))
-        twice = next((name for name in self.parameters if name in options), None)
-        if twice:
-            raise LaunchError(f"argument {twice!r} of {self.name} is given twice")
-        return (*args, *rest)
-
-    def _count_error(self, given: int) -> LaunchError:
-        count = len(self.parameters)
-        return LaunchError(
-            f"{self.name} takes {count} argument{'s' * (count != 1)}, {given} given; "
-            f"it is defined {self.name}({', '.join(self.parameters)})"
-        )
-
     # -- translating and compiling -------------------------------------------------------------------------------------
 
     def translation(self, kinds: Sequence[Type]) -> Translation:
@@ -292,7 +203,7 @@ class PythonKernel(Kernel):
         unit = Unit(self.dialect)
         translator, done = self.translated_into(unit, kinds)
         if unit.faults:
-            raise _source_error(list(unit.faults.values()))
+            raise source_error(list(unit.faults.values()))
         text = self.with_group(unit.text(), done)
         variables = {name: v.type.name for name, v in translator.found.items() if name != "return"}
         return Translation(
@@ -335,7 +246,7 @@ class PythonKernel(Kernel):
         """Make the kernel for arguments of such types (as annotations name them, or arguments to take them from) the
         one that ``opencl``, ``types`` and ``report`` are about; without any, for the annotated ones."""
         if types and len(types) != len(self.parameters):
-            raise self._count_error(len(types))
+            raise self.count_error(len(types))
         kinds = []
         for at, name in enumerate(self.parameters):
             declared = self.declared[at]
@@ -353,7 +264,7 @@ class PythonKernel(Kernel):
 
     def _special_for(self, kinds: tuple[Type, ...]) -> Special:
         translation = self.translation(kinds)
-        watched = [(c.holder, c.key, c.value, c) for c in translation.captured] if self.dialect != "cuda" else []
+        watched = watch(translation.captured) if self.dialect != "cuda" else []
         return Special(kinds, translation, self._packer(kinds, translation), watched)
 
     def special(self, args: Sequence[Any]) -> Special:
@@ -511,20 +422,8 @@ class PythonKernel(Kernel):
         stops in it. Work-items of a group are threads that wait at barriers; one runs at a time."""
         return PlainKernel(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        function = self.python_function
-        return _by_name, (function.__module__, function.__qualname__)
-
     def __repr__(self) -> str:
         return f"<Kernel {self.name}({', '.join(self.parameters)}) in Python>"
-
-
-def _by_name(module: str, name: str) -> Any:
-    """How a pickled kernel comes to life: from where it is defined."""
-    from importlib import import_module
-    from operator import attrgetter
-
-    return attrgetter(name)(import_module(module))
 
 
 local_bytes: ContextVar[int] = ContextVar("headwater_local_bytes", default=0)
@@ -595,15 +494,6 @@ def _span(array: Any, name: str, kernel: str) -> Any:
     return np.lib.stride_tricks.as_strided(first, (count,), (size,), writeable=array.flags.writeable)
 
 
-def _source_error(faults: list[Any]) -> SourceError:
-    faults = sorted(faults, key=lambda fault: (fault.span.file, fault.span.line, fault.span.column))
-    first, others = faults[0], faults[1:]
-    details = "\n".join(
-        str(SourceError(f.message, f.span, hint=f.hint, source_line=f.line)) for f in others
-    )  # fmt: skip
-    return SourceError(first.message, first.span, hint=first.hint, source_line=first.line, details=details)
-
-
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
@@ -634,7 +524,7 @@ def program_text(source: str, filename: str) -> str:
         (kernel, kernel.translated_into(unit, [k for k in kernel.declared if k is not None])[1]) for kernel in kernels
     ]
     if unit.faults:
-        raise _source_error(list(unit.faults.values()))
+        raise source_error(list(unit.faults.values()))
     text = unit.text()
     for kernel, made in done:
         text = kernel.with_group(text, made)

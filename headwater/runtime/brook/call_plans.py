@@ -82,9 +82,13 @@ class Compiled(Protocol):
 
 class CallPlanner:
     """The plans of a kernel's calls, each made once. ``quick`` has them by what a call with plain arrays looks like;
-    ``known`` are the kinds of elements that its parameters have."""
+    ``known`` are the kinds of elements that its parameters have, ``check`` says whether launches look for bad accesses
+    (None: if HEADWATER_CHECK asks for it)."""
 
-    def __init__(self, program: Compiled, signature: BrookSignature, known: Mapping[str, Element]) -> None:
+    def __init__(
+        self, program: Compiled, signature: BrookSignature, known: Mapping[str, Element], check: bool | None = None
+    ) -> None:
+        self.check = check
         self.program = program
         self.signature = signature
         self.quick: dict[Any, CallPlan] = {}
@@ -150,7 +154,7 @@ class CallPlanner:
         if passes is None or not shaders.fit(passes):
             return False
         count = len(self.signature.parameters)
-        drawing = Drawing(shaders, passes, self.signature.parameters)
+        drawing = Drawing(shaders, passes, self.signature.parameters, self.check)
         plan.steps = (Step(drawing, [None] * count, tuple((number, number) for number in range(count))),)
         return True
 
@@ -212,7 +216,8 @@ class CallPlanner:
                 template.append(struct.pack("4i", *slot.fixed))
             else:
                 template.append(slot.fixed)
-        return Step(device.prepare(kernel, launch.global_size, launch.local_size), template, tuple(fills))
+        prepared = kernel.prepare(launch.global_size, launch.local_size, check=self.check)
+        return Step(prepared, template, tuple(fills))
 
     def fitting_steps(self, plan: CallPlan, launch: Launch, items: Sequence[Any]) -> tuple[Step, ...]:
         """The steps that are right for the values passed."""

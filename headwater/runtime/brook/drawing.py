@@ -93,7 +93,10 @@ class Shaders:
 class Drawing:
     """Passes with all that does not change from call to call. Called with a parameter's memory or value each."""
 
-    def __init__(self, shaders: Shaders, passes: Sequence[Pass], parameters: Sequence[Parameter]) -> None:
+    def __init__(
+        self, shaders: Shaders, passes: Sequence[Pass], parameters: Sequence[Parameter], check: bool | None = None
+    ) -> None:
+        self.check = check
         self.passes = passes
         self.structs = shaders.module.structs
         self.numbers = {p.name: number for number, p in enumerate(parameters)}
@@ -121,7 +124,9 @@ class Drawing:
                 if event is not None and queue is None:
                     event.wait()
                 others = ARENA if kernel.data else None
-                launch = shader.launch(size, bound, {}, others, check=check_wanted())
+                launch = shader.launch(
+                    size, bound, {}, others, check=check_wanted() if self.check is None else self.check
+                )
                 event = launch((Inputs(bound, arena),), queue, time_limit)
         assert event is not None
         if call.finish:

@@ -13,6 +13,7 @@ import os
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from headwater.runtime.brook.drawing import Shaders
 
 _EXACT = "-D HW_EXACT_RANGE"
+_of_functions: WeakValueDictionary[tuple[str, str], BrookModule] = WeakValueDictionary()
+"""Modules that were made of functions in Python, by what stands for their text, and their file's name."""
 _THOROUGH = object()  # the quick way's answer where it cannot tell
 
 
@@ -63,6 +66,9 @@ def translate(source: str, filename: str, options: str = "", target: Device | No
 
     ``target``: for which it is then compiled, and which gets ready for that meanwhile.
     """
+    known = _of_functions.get((source, filename))
+    if known is not None:
+        return known
     store = cache.current()
     key = cache.key("brook", VERSION, _translator(), filename, options, source)
     entry = store.get(key)
@@ -76,6 +82,13 @@ def translate(source: str, filename: str, options: str = "", target: Device | No
     module: BrookModule = translate_source(source, filename, options)
     store.put(key, {"module.json": module.to_json().encode()})
     return module
+
+
+def of_function(module: BrookModule, source: str) -> BrookProgram:
+    """The program of a module that was made of functions in Python. ``source``: their text, and what else the module
+    depends on, so that no other one has the same; it stands for the module where programs are analysed."""
+    _of_functions[source, module.filename] = module
+    return BrookProgram(module, source)
 
 
 @functools.cache
@@ -174,11 +187,13 @@ class BrookKernel(Kernel):
         ``(start, end)``: run only for this part of the output; the rest keeps what ``out`` holds, or is zero.
     ``device``, ``queue``, ``time_limit``
         where to run, in which queue (results in streams are then ready when it is), and for how many seconds at most.
+    ``check``
+        look for bad accesses (default HEADWATER_CHECK).
 
     One out gives an array (or stream, if an input is a stream), several give a tuple.
     """
 
-    def __init__(self, program: BrookProgram, signature: BrookSignature) -> None:
+    def __init__(self, program: BrookProgram, signature: BrookSignature, check: bool | None = None) -> None:
         self.program = program
         self.name = signature.name
         self.signature = signature
@@ -201,7 +216,8 @@ class BrookKernel(Kernel):
         self._places = tuple((i, self._index[p.name], self._elements[p.name].dtype) for i, p in self._arrays)
         self._out_places = tuple((self._index[p.name], self._elements[p.name].dtype) for p in self._outs)
         self._item_count = len(parameters) + 1  # the last one is for the partial results of a reduction
-        self.planner = CallPlanner(program, signature, self._elements)
+        self.planner = CallPlanner(program, signature, self._elements, check)
+        self._with_check: dict[bool, BrookKernel] = {}
 
     @property
     def info(self) -> BrookSignature:
@@ -226,6 +242,7 @@ class BrookKernel(Kernel):
         device: Device | str | None = None,
         queue: Queue | None = None,
         time_limit: float | None = None,
+        check: bool | None = None,
         **named: Any,
     ) -> Any:
         """Run the kernel; see the class. UsageError for arguments that do not fit, KernelFault if the kernel fails."""
@@ -233,6 +250,9 @@ class BrookKernel(Kernel):
             args = bind(self.signature, self._passed, args, named)
         if time_limit is not None:
             check_limit(time_limit)
+        if check is not None:
+            return self._checked(bool(check))(*args, shape=shape, out=out, domain=domain, device=device, queue=queue,
+                                              time_limit=time_limit)  # fmt: skip
         try:
             if queue is None:
                 where = None if device is None else resolve(device)
@@ -242,6 +262,13 @@ class BrookKernel(Kernel):
             return self._call(args, shape, out, domain, device, queue, time_limit)
         except (SourceError, KernelFault) as error:
             raise in_brook(error, self.program.module, self.program.source) from None
+
+    def _checked(self, check: bool) -> BrookKernel:
+        """The kernel as one that always looks for bad accesses, or never."""
+        found = self._with_check.get(check)
+        if found is None:
+            found = self._with_check[check] = BrookKernel(self.program, self.signature, check)
+        return found
 
     # -- the quick way: arrays and streams as they should be, of shapes seen before ------------------------------------
 
