@@ -28,6 +28,8 @@ _PUBLIC = {
     "Image": "headwater.runtime",
     "Sampler": "headwater.runtime",
     "map": "headwater.jobs.spread",
+    "show": "headwater.pictures.show",
+    "animate": "headwater.pictures.show",
     "iterator": "headwater.brook.iterators",
     "kernel": "headwater.runtime.python",
     "stream_kernel": "headwater.runtime.brook.python_kernels",
@@ -96,6 +98,7 @@ if TYPE_CHECKING:
         UsageError as UsageError,
     )
     from headwater.jobs.spread import map as map
+    from headwater.pictures.show import animate as animate, show as show
     from headwater.runtime import (
         Device as Device,
         Event as Event,

@@ -1,0 +1,205 @@
+"""Streams and arrays as pictures: pixels equal to the numbers, in files, terminals, notebooks and on canvases."""
+
+import io
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import headwater as hw
+from headwater.errors import UsageError
+from headwater.pictures.pixels import pixels
+
+
+def random_bytes(*shape):
+    return np.random.default_rng(1).integers(0, 256, shape, np.uint8)
+
+
+def test_bytes_are_pixels_as_they_are():
+    grey, rgb, rgba = random_bytes(5, 7), random_bytes(5, 7, 3), random_bytes(5, 7, 4)
+    assert np.array_equal(pixels(grey)[:, :, :3], np.repeat(grey[:, :, None], 3, axis=2))
+    assert (pixels(grey)[:, :, 3] == 255).all()
+    assert np.array_equal(pixels(rgb)[:, :, :3], rgb)
+    assert np.array_equal(pixels(rgba), rgba)
+    packed = rgba.view(np.uint32)[:, :, 0]
+    assert np.array_equal(pixels(packed), rgba)
+    assert np.array_equal(pixels(grey[:, ::-1]), pixels(np.ascontiguousarray(grey[:, ::-1])))
+
+
+def test_numbers_are_shown_between_limits():
+    ramp = np.linspace(-1, 3, 256, dtype=np.float32).reshape(16, 16)
+    assert np.array_equal(pixels(ramp)[:, :, 0].ravel(), np.arange(256))
+    assert pixels(ramp, limits=(0, 1))[0, 0, 0] == 0
+    assert pixels(ramp, limits=(0, 1))[-1, -1, 0] == 255
+    assert np.array_equal(pixels(ramp.astype(np.float64), limits=(-1, 3)), pixels(ramp))
+    whole = np.array([[0, 100], [200, 255]], np.int32)
+    assert pixels(whole, limits=(0, 255))[:, :, 1].tolist() == whole.tolist()
+    colours = np.array([[[0.0, 0.5, 2.0]]], np.float32)
+    assert pixels(colours)[0, 0].tolist() == [0, 128, 255, 255]
+    assert pixels(np.array([[True, False]]))[0, :, 0].tolist() == [255, 0]
+    assert pixels(np.full((2, 2), 7.0))[0, 0, 0] == 0
+
+
+def test_heat_rises_through_red_and_yellow():
+    shown = pixels(np.array([[0, 85, 170, 255]], np.uint8), colours="heat")[0]
+    assert shown.tolist() == [[0, 0, 0, 255], [255, 0, 0, 255], [255, 255, 0, 255], [255, 255, 255, 255]]
+
+
+def test_what_is_no_number_is_transparent():
+    odd = np.array([[np.nan, 1.0], [np.inf, 3.0]], np.float32)
+    shown = pixels(odd)
+    assert shown[0, 0].tolist() == [0, 0, 0, 0]
+    assert shown[:, 1, 0].tolist() == [0, 255]
+    assert shown[1, 0].tolist() == [255, 255, 255, 255]
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.zeros(3), np.zeros((2, 2, 5)), np.zeros((2, 2), complex), np.zeros((0, 4)), np.zeros((2, 3), "U3")]
+)
+def test_what_is_no_picture_is_refused(wrong):
+    with pytest.raises(UsageError, match="is no picture"):
+        pixels(wrong)
+
+
+def test_refusals():
+    with pytest.raises(UsageError, match="no colours"):
+        pixels(np.zeros((2, 2)), colours="blue")
+    with pytest.raises(UsageError, match="limits are"):
+        pixels(np.zeros((2, 2)), limits=(1, 1))
+    with pytest.raises(UsageError, match="no picture is written"):
+        hw.show(np.zeros((2, 2)), "picture.txt")
+    with pytest.raises(UsageError, match="cannot move"):
+        hw.animate(lambda n: np.zeros((2, 2)), 2, "picture.jpg")
+    with pytest.raises(UsageError, match="has an end"):
+        hw.animate(lambda n: np.zeros((2, 2)))
+    with pytest.raises(UsageError, match="has an end"):
+        hw.animate(lambda n: np.zeros((2, 2)), to="x.gif")
+    with pytest.raises(UsageError, match="number of pictures"):
+        hw.animate(lambda n: np.zeros((2, 2)), 0)
+
+
+@pytest.mark.parametrize("device", ["cpu", "vega64", "hd4870"])
+def test_streams_are_read_from_their_device(device, tmp_path):
+    image = random_bytes(6, 9).astype(np.float32)
+    stream = hw.stream(image, device=device)
+    path = tmp_path / "picture.png"
+    made = hw.show(stream, path, limits=(0, 255))
+    with Image.open(path) as opened:
+        assert np.array_equal(np.asarray(opened), made.pixels)
+    assert np.array_equal(made.pixels[:, :, 0], image)
+
+
+def test_a_colour_output_of_cal_is_shown():
+    from headwater import cal
+
+    cal.calInit("hd4870")
+    try:
+        device = cal.calDeviceOpen(0)
+        resource = cal.calResAllocLocal2D(device, 8, 4, cal.CAL_FORMAT_FLOAT_4, 0)
+        rows, _ = cal.calResMap(resource, 0)
+        rows[:, :8] = [0.0, 1.0, 0.5, 1.0]
+        assert hw.show(rows[:, :8]).pixels[3, 7].tolist() == [0, 255, 128, 255]
+        cal.calResUnmap(resource)
+    finally:
+        cal.calShutdown()
+
+
+def test_notebooks_get_a_png():
+    image = random_bytes(4, 4, 4)
+    picture = hw.show(image)
+    with Image.open(io.BytesIO(picture._repr_png_())) as opened:
+        assert np.array_equal(np.asarray(opened), image)
+    assert "4 × 4" in repr(picture)
+
+
+def test_terminals_get_two_pixels_a_character(capsys):
+    image = random_bytes(4, 3, 3)
+    hw.show(image, "terminal")
+    lines = capsys.readouterr().out.splitlines()
+    cells = [re.findall(r"38;2;(\d+);(\d+);(\d+)m\x1b\[48;2;(\d+);(\d+);(\d+)m▀", line) for line in lines]
+    found = np.array([[[int(n) for n in cell] for cell in row] for row in cells])
+    assert np.array_equal(found[:, :, :3], image[::2])
+    assert np.array_equal(found[:, :, 3:], image[1::2])
+    wide = hw.show(random_bytes(100, 1000)).text(50)
+    assert wide.splitlines()[0].count("▀") == 50
+
+
+def test_nothing_is_printed_where_there_is_no_terminal(capsys):
+    hw.show(np.zeros((2, 2)))
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("ending", ["gif", "png", "webp"])
+def test_animations_in_files(tmp_path, ending):
+    path = tmp_path / f"moving.{ending}"
+    steps = []
+
+    def step(number):
+        steps.append(number)
+        return np.full((8, 8), 60 * number, np.uint8)
+
+    assert hw.animate(step, 4, path, fps=20) is None
+    assert steps == [0, 1, 2, 3]
+    with Image.open(path) as opened:
+        assert opened.n_frames == 4
+        for number in range(4):
+            opened.seek(number)
+            assert np.asarray(opened.convert("RGB"))[3, 3].tolist() == [60 * number] * 3
+
+
+def test_animations_are_kept_for_notebooks(tmp_path):
+    made = hw.animate(lambda n: np.full((4, 4), 100 * n, np.uint8), 2)
+    assert [picture.pixels[0, 0, 0] for picture in made.pictures] == [0, 100]
+    assert made._repr_html_().startswith('<img alt="animation" src="data:image/png;base64,')
+    made.save(tmp_path / "kept.png")
+    with Image.open(tmp_path / "kept.png") as opened:
+        assert opened.n_frames == len(made) == 2
+
+
+def test_animations_in_terminals_stay_in_place(capsys):
+    hw.animate(lambda n: np.full((4, 4), n, np.uint8), 3, "terminal", fps=1000)
+    assert capsys.readouterr().out.count("\x1b[2A") == 2
+
+
+def test_canvases_are_drawn_to():
+    """What rendercanvas calls: a canvas of another kind shows that nothing else of it is used."""
+
+    class Canvas:
+        def get_context(self, kind):
+            assert kind == "bitmap"
+            return self
+
+        def set_bitmap(self, bitmap):
+            self.shown = bitmap
+
+        def set_update_mode(self, mode, max_fps):
+            self.mode = mode, max_fps
+
+        def request_draw(self, function):
+            self.draw = function
+
+    canvas = Canvas()
+    hw.animate(lambda n: np.full((4, 4), n, np.uint8), 3, canvas, fps=12)
+    assert canvas.mode == ("continuous", 12)
+    seen = []
+    for _ in range(5):
+        canvas.draw()
+        seen.append(int(canvas.shown[0, 0, 0]))
+    assert seen == [0, 1, 2, 2, 2]
+
+
+def test_an_offscreen_canvas_has_the_pixels():
+    offscreen = pytest.importorskip("rendercanvas.offscreen")
+    image = random_bytes(64, 64, 4)
+    canvas = offscreen.RenderCanvas(size=(64, 64))
+    hw.show(image, canvas)
+    assert np.array_equal(np.asarray(canvas.draw()), image)
+
+
+def test_a_missing_window_system_is_told(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "rendercanvas.auto", None)
+    with pytest.raises(UsageError, match="no window to show pictures in"):
+        hw.show(np.zeros((2, 2)), "window")
