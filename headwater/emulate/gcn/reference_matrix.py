@@ -155,9 +155,8 @@ def _widened(bits: int, factors: str) -> int:
         return bits - 256 if bits >> 7 else bits
     if factors in ("fp8", "bf8"):
         return _widened_byte(bits, *((3, 8) if factors == "fp8" else (2, 16)))
-    if factors == "xf32" and bits >> 23 & 255 != 255:
-        # Ten bits of fraction, rounded to the nearest even (ROCm/rocBLAS, rocblas_xfloat32.h).
-        return (bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFFE000
+    if factors == "xf32":
+        return bits & 0xFFFFE000  # sources: `to_xf32` of support.c
     return bits
 
 

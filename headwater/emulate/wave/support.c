@@ -336,11 +336,9 @@ static inline u32 from_bf8(u32 bits) {
     return bits == 128 ? 0x7fc00000 : value;
 }
 
-/* Ten bits of fraction, rounded to the nearest even (ROCm/rocBLAS, rocblas_xfloat32.h). */
-static inline u32 to_xf32(u32 bits) {
-    u32 rounded = (bits + 0xfff + (bits >> 13 & 1)) & 0xffffe000;
-    return (bits & 0x7fffffff) > 0x7f800000 ? bits : (bits & 0x7f800000) == 0x7f800000 ? bits : rounded;
-}
+/* Ten bits of fraction, the others cut off: what microsoft/MMA-Sim, simulator/amd.py, found on the hardware, and what
+   Tensile's reference does (ROCm/hipBLASLt, DataTypes_XFloat32.hpp). */
+static inline u32 to_xf32(u32 bits) { return bits & 0xffffe000; }
 
 /* All lanes' factors, the n-th of each lane in row n, as floats of 32 bits or as integers. `kind` is a constant. */
 static inline __attribute__((always_inline)) void widen_kind(u32 out[MOST_FACTORS][LANES], const u32 *registers,

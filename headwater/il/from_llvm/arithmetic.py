@@ -178,6 +178,11 @@ def _icmp(c: Context, inst: Inst) -> list[Lane]:
         for lane in difference[1:]:
             any_bit = c.one("ior", any_bit, lane)
         return [c.one("ieq" if predicate == "eq" else "ine", any_bit, 0)]
+    return compare_integers(c, predicate, scalar, a, b)
+
+
+def compare_integers(c: Context, predicate: str, scalar: Type, a: list[Lane], b: list[Lane]) -> list[Lane]:
+    """Truth values of icmp's ``predicate`` on integers or pointers of up to 64 bits."""
     if bits(scalar) > 32:
         if scalar.kind == "int":
             a, b = (to_64_bits(c, lanes, scalar, signed=predicate[0] == "s") for lanes in (a, b))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from headwater.il.from_llvm import wide
-from headwater.il.from_llvm.arithmetic import refuse_double, to_64_bits, to_float, to_half
+from headwater.il.from_llvm.arithmetic import compare_integers, refuse_double, to_64_bits, to_float, to_half
 from headwater.il.from_llvm.builder import Lane, absolute, buffer_lane, constant
 from headwater.il.from_llvm.context import ALL, Context
 from headwater.il.from_llvm.types import bits, words
@@ -67,7 +67,7 @@ def translate(c: Context, inst: Inst) -> list[Lane] | None:
 
 def _is_of_other_width(ty: Type, operation: str) -> bool:
     """Whether a type has integers that an operation does not know: of more than two lanes, or less than all of two."""
-    least = 33 if operation in (*_EXTREMES, "abs") else 64
+    least = 33 if operation in (*_EXTREMES, "abs", "scmp", "ucmp") else 64
     return ty.scalar.kind == "int" and ty.scalar.bits > 32 and not least <= ty.scalar.bits <= 64
 
 
@@ -165,8 +165,7 @@ def _abs(c: Context, inst: Inst) -> list[Lane]:
     if scalar.bits > 32:
         out = []
         for pair in wide.pairs(to_64_bits(c, lanes, scalar, signed=True)):
-            minus = wide.subtract(c, (constant(0), constant(0)), pair)
-            out.append(wide.select(c, c.one("ilt", pair[1], 0), minus, pair))
+            out.append(wide.integer_magnitude(c, pair))
         return wide.flat(out)
     lanes = c.signed(lanes, scalar)
     return c.op("imax", lanes, c.op("inegate", lanes))
@@ -307,27 +306,28 @@ def _saturated_wide(c: Context, kind: str, a: wide.Pair, b: wide.Pair) -> wide.P
         return wide.select(c, wide.compare(c, "ult", result, a), (constant(ALL), constant(ALL)), result)
     if kind == "usub":
         return wide.select(c, wide.compare(c, "ult", a, b), (constant(0), constant(0)), result)
-    other = c.one("ixor", b[1], result[1]) if adds else c.one("ixor", a[1], b[1])
-    over = c.one("ishr", c.one("iand", c.one("ixor", a[1], result[1]), other), 31)
+    over = _over_signed(c, adds, a, b, result)
     sign = c.one("ishr", a[1], 31)
     return wide.select(c, over, (c.one("inot", sign), c.one("ixor", sign, 0x7FFFFFFF)), result)
 
 
-def _overflow(c: Context, inst: Inst) -> list[Lane] | None:
-    """uadd, usub, umul, sadd, ssub, smul with overflow: the results of all lanes, then whether each overflowed.
+def _three_way(c: Context, inst: Inst) -> list[Lane]:
+    """scmp and ucmp: -1, 0 or 1, as the first is less, equal or more."""
+    sign, scalar = inst.detail.split(".")[1][0], inst.args[0].ty.scalar
+    a, b = (c.lanes(argument) for argument in inst.args)
+    less, more = (compare_integers(c, f"{sign}{order}", scalar, a, b) for order in ("lt", "gt"))
+    result = c.op("isub", less, more)  # a truth value is -1
+    return result if bits(inst.ty.scalar) <= 32 else wide.flat([(lane, c.one("ishr", lane, 31)) for lane in result])
 
-    Of 64 bits there are uadd and usub alone.
-    """
+
+def _overflow(c: Context, inst: Inst) -> list[Lane] | None:
+    """uadd, usub, umul, sadd, ssub, smul with overflow: the results of all lanes, then whether each overflowed."""
     kind = inst.detail.split(".")[1]
     scalar = inst.args[0].ty.scalar
     a, b = (c.lanes(argument) for argument in inst.args)
-    if scalar.bits == 64 and kind in ("uadd", "usub"):
-        work = wide.add if kind == "uadd" else wide.subtract
-        made, over = [], []
-        for x, y in zip(wide.pairs(a), wide.pairs(b), strict=True):
-            made.append(work(c, x, y))
-            over.append(wide.compare(c, "ult", made[-1], x) if kind == "uadd" else wide.compare(c, "ult", x, y))
-        return [*wide.flat(made), *over]
+    if scalar.bits == 64:
+        found = [_overflow_wide(c, kind, x, y) for x, y in zip(wide.pairs(a), wide.pairs(b), strict=True)]
+        return [*wide.flat([result for result, _ in found]), *(over for _, over in found)]
     if scalar.bits > 32:
         return None
     signed, name = kind[0] == "s", kind[1:]
@@ -345,6 +345,28 @@ def _overflow(c: Context, inst: Inst) -> list[Lane] | None:
         return [*result, *(c.op("ult", result, a) if name == "add" else c.op("ult", a, b))]
     other = c.op("ixor", b, result) if name == "add" else c.op("ixor", a, b)
     return [*result, *c.op("ishr", c.op("iand", c.op("ixor", a, result), other), 31)]
+
+
+def _overflow_wide(c: Context, kind: str, a: wide.Pair, b: wide.Pair) -> tuple[wide.Pair, Lane]:
+    """The result of 64 bits, and whether it overflowed."""
+    if kind == "umul":
+        return wide.multiply_checked(c, a, b)
+    if kind == "smul":
+        size, over = wide.multiply_checked(c, wide.integer_magnitude(c, a), wide.integer_magnitude(c, b))
+        negative = c.one("ishr", c.one("ixor", a[1], b[1]), 31)
+        most = c.one("inot", negative), c.one("isub", 0x7FFFFFFF, negative)  # 2⁶³ - 1, or 2⁶³ if it is negative
+        return wide.multiply(c, a, b), c.one("ior", over, wide.compare(c, "ugt", size, most))
+    adds = kind.endswith("add")
+    result = (wide.add if adds else wide.subtract)(c, a, b)
+    if kind[0] == "u":
+        return result, wide.compare(c, "ult", result, a) if adds else wide.compare(c, "ult", a, b)
+    return result, _over_signed(c, adds, a, b, result)
+
+
+def _over_signed(c: Context, adds: bool, a: wide.Pair, b: wide.Pair, result: wide.Pair) -> Lane:
+    """Whether the sign of a sum or difference is not what the operands' say."""
+    other = c.one("ixor", b[1], result[1]) if adds else c.one("ixor", a[1], b[1])
+    return c.one("ishr", c.one("iand", c.one("ixor", a[1], result[1]), other), 31)
 
 
 def _to_integer_saturated(c: Context, inst: Inst) -> list[Lane] | None:
@@ -432,6 +454,7 @@ _HANDLERS: dict[str, Callable[[Context, Inst], list[Lane] | None]] = {
     "copysign": _copysign,
     **dict.fromkeys(_EXTREMES, _extreme),
     "abs": _abs,
+    **dict.fromkeys(("scmp", "ucmp"), _three_way),
     **dict.fromkeys(("ctpop", "ctlz", "cttz"), _count),
     "bitreverse": _reverse,
     "bswap": _swap_bytes,

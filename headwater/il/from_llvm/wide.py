@@ -51,6 +51,23 @@ def multiply(c: Context, a: Pair, b: Pair) -> Pair:
     return low, high
 
 
+def multiply_checked(c: Context, a: Pair, b: Pair) -> tuple[Pair, Lane]:
+    """a * b without signs, the low 64 bits, and whether there are more."""
+    low, high = c.one("umul", a[0], b[0]), c.one("umul_high", a[0], b[0])
+    over = c.one("iand", c.one("ine", a[1], 0), c.one("ine", b[1], 0))
+    for x, y in ((a[0], b[1]), (a[1], b[0])):
+        over = c.one("ior", over, c.one("ine", c.one("umul_high", x, y), 0))
+        part = c.one("umul", x, y)
+        high = c.one("iadd", high, part)
+        over = c.one("ior", over, c.one("ult", high, part))
+    return (low, high), over
+
+
+def integer_magnitude(c: Context, a: Pair) -> Pair:
+    """abs of 64 bits; the least number stays."""
+    return select(c, c.one("ilt", a[1], 0), subtract(c, (constant(0), constant(0)), a), a)
+
+
 def logic(c: Context, mnemonic: str, a: Pair, b: Pair) -> Pair:
     """and, or, xor of both words."""
     low, high = c.one(mnemonic, a[0], b[0]), c.one(mnemonic, a[1], b[1])

@@ -1,6 +1,8 @@
 """What CDNA3 (gfx942) has beside CDNA2: floats of eight bits, XF32, wider matrix instructions, scratch memory that the
 hardware knows of. Values are hand-worked from the formats (LLVM, APFloat.h: Float8E4M3FNUZ, Float8E5M2FNUZ)."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from gcn_snippets import make_wave, run
@@ -107,6 +109,38 @@ def test_random_bits_decide_how_a_number_is_rounded():
         "v_cvt_sr_bf8_f32 v8, v2, v3 op_sel:[0,0,1,1]", np.float32([2**-18]), np.uint32([0x7FFFFFFF, 1 << 31])
     )
     assert [hex(n) for n in found[:2]] == ["0x223344", "0x1223344"]
+
+
+def rounded_by(seed, value, fraction_bits, bias):
+    """A code by the description in ROCm/rocm-systems, rocjitsu, data_types.h, whose part for the least numbers others
+    found to be the hardware's: the significand is shifted to the least exponent first, what falls off does not count, and
+    then as many upper bits of the seed are added as are cut off."""
+    bits = int(np.float32(value).view(np.uint32))
+    exponent, significand = (bits >> 23 & 255) - 127 + bias, bits & 0x7FFFFF | 0x800000
+    if exponent < 1:
+        significand, exponent = significand >> min(1 - exponent, 31), 1
+    rounded = (significand + (seed >> 9 + fraction_bits)) >> 23 - fraction_bits
+    code = rounded + (exponent - 1 << fraction_bits)
+    return 0x80 if code > 127 else code | bits >> 24 & 128 if code else 0
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_random_rounding_between_all_codes(kind):
+    rng = np.random.default_rng(6)
+    least = value_of(1, *FORMATS[kind])
+    codes = [value_of(code, *FORMATS[kind]) for code in range(128)]
+    numbers = np.float32([a + (b - a) * x for a, b in pairwise(codes) for x in (0, 0.3, 0.99999)])
+    numbers = np.concatenate(
+        [numbers, -numbers, np.float32([least * 2.0**-n for n in range(1, 40)]), [codes[-1] * 1.06]]
+    )
+    numbers = numbers.astype(np.float32)
+    seeds = rng.integers(0, 2**32, len(numbers), dtype=np.uint32)
+    seeds[::5] = 0xFFFFFFFF
+    for first in range(0, len(numbers), 64):
+        part, given = numbers[first : first + 64], seeds[first : first + 64]
+        found = converted(f"v_cvt_sr_{kind}_f32 v8, v2, v3", part, given)[: len(part)] & 255
+        wanted = [rounded_by(int(seed), value, *FORMATS[kind]) for seed, value in zip(given, part, strict=True)]
+        assert found.tolist() == wanted
 
 
 def test_integers_and_floats_of_64_bits():
@@ -228,43 +262,75 @@ def test_products_of_bytes_and_of_xf32():
     a, b = rng.integers(-128, 128, (16, 32)).astype("i1"), rng.integers(-128, 128, (32, 16)).astype("i1")
     found = product_of("v_mfma_i32_16x16x32_i8", a, b).view(np.int32)
     assert (found == a.astype(int) @ b.astype(int)).all()
-    # Ten bits of fraction: 1 + 2^-11 is a tie, which goes to 1; 1 + 3 * 2^-11 goes to 1 + 2^-9.
-    a, b = np.full((16, 8), 1 + 2**-11, np.float32), np.eye(8, 16, dtype=np.float32)
-    a[1] = 1 + 3 * 2**-11
+    # Ten bits of fraction, the others cut off (microsoft/MMA-Sim, simulator/amd.py, found on the hardware).
+    numbers = np.float32([1 + 2**-11, 1 + 3 * 2**-11, -1 - 2**-10 - 2**-23, 2 - 2**-23, 2**-126 - 2**-149, 2**-149])
+    a, b = np.repeat(np.resize(numbers, 16)[:, None], 8, 1), np.eye(8, 16, dtype=np.float32)
     found = product_of("v_mfma_f32_16x16x8_xf32", a, b).view(np.float32)
-    assert found[0, :8].tolist() == [1] * 8
-    assert found[1, :8].tolist() == [1 + 2**-9] * 8
+    cut = [1, 1 + 2**-10, -1 - 2**-10, 2 - 2**-10, 2**-126 - 2**-136, 0]
+    assert found[:6, :8].tolist() == [[value] * 8 for value in cut]
+    assert found[:, :8].tolist() == (a.view(np.uint32) & 0xFFFFE000).view(np.float32).tolist()
 
 
-@pytest.mark.parametrize(("kind", "dtype", "depth", "sets"), [("f16", "f2", 32, 4), ("i8", "i1", 64, 2)])
+SPARSE = [
+    (16, 32, "f16", "f16"),
+    (32, 16, "f16", "f16"),
+    (16, 32, "bf16", "bf16"),
+    (32, 16, "bf16", "bf16"),
+    (16, 64, "i8", "i8"),
+    (32, 32, "i8", "i8"),
+    *((m, 1024 // m, a, b) for m in (16, 32) for a in FORMATS for b in FORMATS),
+]
+SMALL = {
+    "f16": lambda numbers: numbers.astype(np.float16).view(np.uint16),
+    "bf16": lambda numbers: (numbers.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16),
+    "i8": lambda numbers: numbers.astype(np.int8).view(np.uint8),
+    "fp8": lambda numbers: codes_of("fp8")[numbers],
+    "bf8": lambda numbers: codes_of("bf8")[numbers],
+}
+"""Whole numbers from -3 to 3 as bits of the factors' types."""
+
+
+def codes_of(kind):
+    """The codes of 0 to 3, and behind them of -3 to -1."""
+    found = [next(c for c in range(256) if value_of(c, *FORMATS[kind]) == n) for n in (0, 1, 2, 3, -3, -2, -1)]
+    return np.uint8(found)
+
+
+@pytest.mark.parametrize(("m", "depth", "a_kind", "b_kind"), SPARSE)
 @pytest.mark.parametrize("cbsz", [0, 1])
-def test_sparse_products(kind, dtype, depth, sets, cbsz):
+def test_sparse_products(m, depth, a_kind, b_kind, cbsz):
     """Of each four factors of a row of A two are there; the register of indices has several sets, of which ABID chooses one
-    if CBSZ is 0 (AMD, "CDNA3" ISA Reference Guide)."""
+    if CBSZ is 0. Where A, B, the indices and the result lie is what AMD's matrix instruction calculator says: lane
+    i + m g has of row i of A, of the indices and of column i of B those of the depths from g d / (64 / m) on."""
     rng = np.random.default_rng(3)
-    b = rng.integers(-4, 5, (depth, 16)).astype(dtype)
-    values = rng.integers(-4, 5, (16, depth // 4, 2)).astype(dtype)
-    chosen = np.array([[rng.choice(4, 2, replace=False) for _ in range(depth // 4)] for _ in range(16)])
-    dense = np.zeros((16, depth // 4, 4), dtype)
+    lanes_deep = 64 // m
+    of_lane = depth // lanes_deep // 2  # factors of A that a lane has
+    sets = 16 // of_lane
+    b = rng.integers(-3, 4, (depth, m))
+    values = rng.integers(-3, 4, (m, depth // 4, 2))
+    chosen = np.sort([[rng.choice(4, 2, replace=False) for _ in range(depth // 4)] for _ in range(m)], axis=2)
+    dense = np.zeros((m, depth // 4, 4), int)
     np.put_along_axis(dense, chosen, values, 2)
     wave = make_wave(TARGET)
-    compressed = values.reshape(16, depth // 2)
-    for first, rows, step in ((2, compressed, depth // 8), (4, b.T, depth // 4)):
+    for first, rows, kind in ((2, values.reshape(m, -1), a_kind), (4, b.T, b_kind)):
+        step = rows.shape[1] // lanes_deep
         lanes = np.concatenate([rows[:, n : n + step] for n in range(0, rows.shape[1], step)])
-        words = np.ascontiguousarray(lanes).view(np.uint32)
+        words = np.ascontiguousarray(SMALL[kind](lanes)).view(np.uint32)
         wave.vectors[first : first + words.shape[1]] = words.T
     bits = np.zeros(64, np.uint64)
-    for n in range(depth // 8):
-        per_lane = np.concatenate([chosen.reshape(16, -1)[:, g * (depth // 8) + n] for g in range(4)])
+    for n in range(of_lane):
+        per_lane = np.concatenate([chosen.reshape(m, -1)[:, g * of_lane + n] for g in range(lanes_deep)])
         bits |= per_lane.astype(np.uint64) << np.uint64(2 * n)
     own = 0 if cbsz else sets - 1
     wave.vectors[1] = (bits << np.uint64(own * 32 // sets)).astype(np.uint32)
-    wave.vectors[8:12] = 0
-    result = "i32" if kind == "i8" else "f32"
-    run(f"v_smfmac_{result}_16x16x{depth}_{kind} v[8:11], v[2:3], v[4:7], v1 cbsz:{cbsz} abid:{sets - 1}", TARGET, wave)
-    i, j = np.meshgrid(np.arange(16), np.arange(16), indexing="ij")
-    found = wave.vectors[8 + i % 4, j + 16 * (i // 4)].view(np.int32 if kind == "i8" else np.float32)
-    assert (found == dense.reshape(16, depth).astype(float) @ b.astype(float)).all()
+    wave.vectors[8:24] = 0
+    result, both_kinds = ("i32", "i8") if a_kind == "i8" else ("f32", f"{a_kind}_{b_kind}" if "8" in a_kind else a_kind)
+    name = f"v_smfmac_{result}_{m}x{m}x{depth}_{both_kinds}"
+    run(f"{name} v[8:{7 + m * m // 64}], v[2:3], v[4:7], v1 cbsz:{cbsz} abid:{sets - 1}", TARGET, wave)
+    i, j = np.meshgrid(np.arange(m), np.arange(m), indexing="ij")
+    lane, register = j + m * (i // 4 % lanes_deep), 4 * (i // (4 * lanes_deep)) + i % 4
+    found = wave.vectors[8 + register, lane].view(np.int32 if result == "i32" else np.float32)
+    assert (found == dense.reshape(m, depth) @ b).all()
 
 
 def test_pairs_of_bfloats_are_added_in_memory():
