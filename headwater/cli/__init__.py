@@ -28,6 +28,7 @@ COMMANDS = {
     "asm": ("headwater.cli.asm", "assemble machine code"),
     "disasm": ("headwater.cli.disasm", "show a kernel's machine code"),
     "simulate": ("headwater.cli.simulate", "simulate a kernel's cycles on a chip, and their causes"),
+    "step": ("headwater.cli.step", "go through a kernel line by line on a simulated chip, and back"),
     "sweep": ("headwater.cli.sweep", "try kernels, chips and figures by the thousand, and keep a table"),
     "stats": ("headwater.cli.stats", "count what a kernel's instructions do on a simulated chip"),
     "analyze": ("headwater.cli.analyze", "show a kernel's machine code, its limits and its estimated time"),

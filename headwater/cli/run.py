@@ -288,6 +288,19 @@ def write_outputs(job: Job, outputs: dict[str, Array]) -> list[str]:
     )
 
 
+def output_lines(job: Job, outputs: dict[str, Array], notes: Sequence[str]) -> str:
+    """Files written or outputs summed up, and remarks: lines, each ended."""
+    binding = job.binding
+    lines = [_wrote(target, name, outputs[name]) for name, target in binding.targets.items()]
+    for name, array in outputs.items():
+        if not binding.targets:
+            lines += _show(name, array, None if name in binding.made else binding.values.get(name))
+        elif name not in binding.targets:
+            lines.append(f"not written: {_describe(name, array)}; -o {name}=FILE does it")
+    lines += [f"note: {note}" for note in notes]
+    return "".join(f"{line}\n" for line in lines)
+
+
 def tell_written(job: Job, outputs: dict[str, Array]) -> None:
     """Write the outputs that have a file and say so on stderr, for commands whose answer is another."""
     for note in write_outputs(job, outputs):
@@ -377,14 +390,7 @@ class _Result:
 
     def as_text(self) -> str:
         """A few lines: files written or outputs summed up, then times, then the comparison."""
-        binding = self.job.binding
-        lines = [_wrote(target, name, self.outputs[name]) for name, target in binding.targets.items()]
-        for name, array in self.outputs.items():
-            if not binding.targets:
-                lines += _show(name, array, None if name in binding.made else binding.values.get(name))
-            elif name not in binding.targets:
-                lines.append(f"not written: {_describe(name, array)}; -o {name}=FILE does it")
-        lines += [f"note: {note}" for note in self.notes]
+        lines = output_lines(self.job, self.outputs, self.notes).splitlines()
         if self.seconds:
             lines += self._time_lines()
         for d in self.differences:

@@ -8,7 +8,7 @@ translator. Memory is `headwater.emulate.vliw.reference_memory`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,6 +46,7 @@ from headwater.isa.vliw.semantics import semantics
 
 MODE = Mode(denorm32=0, dx10_clamp=True, ieee=False)
 """No denormals in single precision; doubles keep them (AMD, R700-Family ISA, "Floating Point Rules")."""
+RUNNING, AT_BARRIER, ENDED = "running", "at a barrier", "ended"
 _FACTORS = {1: 2.0, 2: 4.0, 3: 0.5}
 _COMPONENTS = RETURNED + RATS
 
@@ -71,10 +72,21 @@ class Call:
 
 
 @dataclass
+class Clause:
+    """A clause that is being executed: the next of its groups or fetches, the lanes that it began with, the queues of
+    LDS."""
+
+    before: Array
+    number: int = 0
+    queues: dict[str, deque[Array]] = field(default_factory=lambda: {"A": deque(), "B": deque()})
+
+
+@dataclass
 class Wave:
     """A wavefront. ``registers``: components (4 × GPR + channel, and those of `headwater.emulate.vliw.registers`) of
     all lanes; ``gprs``: how many the shader has; ``begun``: lanes that it began with;
-    ``valid``: those that write, the others are there for their neighbours."""
+    ``valid``: those that write, the others are there for their neighbours. ``at``: the control-flow instruction that is
+    next, or whose ``clause`` is being executed; ``executed``: control-flow instructions that were."""
 
     memories: Memories
     gprs: int = 128
@@ -86,6 +98,10 @@ class Wave:
     stack: list[Array] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    at: int = 0
+    clause: Clause | None = None
+    state: str = RUNNING
+    executed: int = 0
 
     def __post_init__(self) -> None:
         self.active = self.begun.copy()
@@ -96,42 +112,64 @@ def run_group(shader: Shader, waves: Sequence[Wave], limit: int = 1_000_000) -> 
 
     KernelFault for bad accesses, for what is not supported and after ``limit`` instructions.
     """
-    running = [_run(shader, wave, limit) for wave in waves]
-    while running:
-        running = [one for one in running if next(one, "ended") != "ended"]
-
-
-def _run(shader: Shader, wave: Wave, limit: int) -> Iterator[str]:
-    """A wavefront's execution; it stops at each barrier."""
-    at = 0
-    for _ in range(limit):
-        if at >= len(shader.cf):
-            raise KernelFault("the program runs beyond its end")
-        cf = shader.cf[at]
-        try:
-            if cf.row.kind == "CF_ALU":
-                yield from _alu(shader, wave, cf)
-                at = _after_alu(shader, wave, cf, at)
-            else:
-                at = _step(shader, wave, cf, at)
-        except AccessError as error:
-            raise KernelFault(f"{at:02} {cf.row.mnemonic}: {error}") from None
-        if at < 0 or cf.fields["end_of_program"] or cf.row.name in ("CF_END", "END_PROGRAM"):
+    while True:
+        for wave in waves:
+            while wave.state == RUNNING:
+                step(shader, wave)
+                if wave.executed >= limit and wave.state != ENDED:
+                    raise KernelFault(f"more than {limit} control-flow instructions")
+        living = [wave for wave in waves if wave.state != ENDED]
+        if not living:
             return
-    raise KernelFault(f"more than {limit} control-flow instructions")
+        for wave in living:
+            wave.state = RUNNING
+
+
+def step(shader: Shader, wave: Wave) -> None:
+    """Run what a wavefront issues at once: an ALU group, a fetch, or a control-flow instruction without a clause."""
+    if wave.at >= len(shader.cf):
+        raise KernelFault("the program runs beyond its end")
+    cf, at = shader.cf[wave.at], wave.at
+    waits = False
+    try:
+        if cf.row.kind == "CF_ALU":
+            clause = wave.clause = wave.clause or _begun(wave, cf)
+            if cf.groups:
+                group = cf.groups[clause.number]
+                if clause.before.any():
+                    _Group(shader, wave, cf, group, clause.queues).run()
+                waits = any(op.row.name == "GROUP_BARRIER" for op in group.ops)
+                clause.number += 1
+            if clause.number < len(cf.groups):
+                wave.state = AT_BARRIER if waits else RUNNING
+                return
+            at = _after_alu(shader, wave, cf, at, clause)
+        elif cf.fetches:
+            clause = wave.clause = wave.clause or Clause(wave.active.copy())
+            access.fetch(wave, cf.fetches[clause.number])
+            clause.number += 1
+            if clause.number < len(cf.fetches):
+                return
+            at += 1
+        else:
+            at = _flow(shader, wave, cf, at)
+    except AccessError as error:
+        raise KernelFault(f"{wave.at:02} {cf.row.mnemonic}: {error}") from None
+    wave.clause = None
+    wave.executed += 1
+    ends = at < 0 or cf.fields["end_of_program"] or cf.row.name in ("CF_END", "END_PROGRAM")
+    wave.state = ENDED if ends else AT_BARRIER if waits else RUNNING
+    wave.at = max(at, 0)
 
 
 # ---- control flow
 
 
-def _step(shader: Shader, wave: Wave, cf: Cf, at: int) -> int:
-    """Any control-flow instruction but ALU clauses; the number of the next, or -1."""
+def _flow(shader: Shader, wave: Wave, cf: Cf, at: int) -> int:
+    """Any control-flow instruction without a clause; the number of the next, or -1."""
     name, fields = cf.row.name, cf.fields
     following, target, pops = at + 1, fields["addr"], fields["pop_count"]
-    if cf.fetches:
-        for fetch in cf.fetches:
-            access.fetch(wave, fetch)
-    elif cf.row.kind in ("EXPORT", "MEM", "RAT"):
+    if cf.row.kind in ("EXPORT", "MEM", "RAT"):
         access.write(wave, cf, shader.traits)
     elif name == "PUSH":
         wave.stack.append(wave.active.copy())
@@ -256,22 +294,14 @@ def _return(wave: Wave, following: int) -> int:
 # ---- ALU clauses
 
 
-def _alu(shader: Shader, wave: Wave, cf: Cf) -> Iterator[str]:
-    """The groups of a clause; it stops at each barrier."""
+def _begun(wave: Wave, cf: Cf) -> Clause:
+    """An ALU clause begins."""
     if cf.row.name == "ALU_PUSH_BEFORE":
         wave.stack.append(wave.active.copy())
-    before = wave.active.copy()
-    queues: dict[str, deque[Array]] = {"A": deque(), "B": deque()}
-    for group in cf.groups:
-        if before.any():
-            _Group(shader, wave, cf, group, queues).run()
-        if any(op.row.name == "GROUP_BARRIER" for op in group.ops):
-            yield "barrier"
-    if cf.row.name in ("ALU_BREAK", "ALU_CONTINUE"):
-        wave.stack.append(before & ~wave.active)  # taken off by _after_alu
+    return Clause(wave.active.copy())
 
 
-def _after_alu(shader: Shader, wave: Wave, cf: Cf, at: int) -> int:
+def _after_alu(shader: Shader, wave: Wave, cf: Cf, at: int, clause: Clause) -> int:
     """What an ALU clause's instruction does behind it; the next instruction."""
     name = cf.row.name
     if name in ("ALU_POP_AFTER", "ALU_POP2_AFTER"):
@@ -279,7 +309,7 @@ def _after_alu(shader: Shader, wave: Wave, cf: Cf, at: int) -> int:
     elif name == "ALU_ELSE_AFTER":
         _else(wave)
     elif name in ("ALU_BREAK", "ALU_CONTINUE"):
-        return _leave(shader, wave, wave.stack.pop(), name == "ALU_CONTINUE", at)
+        return _leave(shader, wave, clause.before & ~wave.active, name == "ALU_CONTINUE", at)
     return at + 1
 
 

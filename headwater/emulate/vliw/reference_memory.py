@@ -14,11 +14,18 @@ import numpy as np
 from headwater.chips.vliw_isas import Traits
 from headwater.emulate.vliw.bindings import NEAREST, Format, Name, Sampler, vertex_format
 from headwater.emulate.vliw.operands import SHARED_LIMIT
-from headwater.emulate.vliw.program import GRADIENTS, is_returning, memory_resource, reads_scratch, returned_rat
+from headwater.emulate.vliw.program import (
+    EXPORT_PIXEL,
+    GRADIENTS,
+    is_returning,
+    memory_resource,
+    reads_scratch,
+    returned_rat,
+)
 from headwater.emulate.vliw.registers import PIXEL, RETURNED
 from headwater.emulate.wave.evaluate_numpy import Array, evaluate
 from headwater.emulate.wave.layout import LANES
-from headwater.emulate.wave.reference_memory import AccessError, FlatMemory
+from headwater.emulate.wave.reference_memory import AccessError, Bytes, FlatMemory
 from headwater.errors import KernelFault
 from headwater.isa.gcn.semantics import BITS, Mode, Semantics
 from headwater.isa.vliw import table
@@ -29,13 +36,14 @@ if TYPE_CHECKING:
     from headwater.emulate.vliw.reference import Wave
 
 _ONE = 0x3F800000
+_MASKED = 7
 
 
 @dataclass
 class Resource:
     """Memory of a resource, its format and extents in elements."""
 
-    data: bytearray
+    data: Bytes
     format: Format
     extents: tuple[int, ...] = ()
     pitch: int = 0
@@ -50,12 +58,14 @@ class Memories:
     resources: dict[Name, Resource] = field(default_factory=dict)
     arena: FlatMemory = field(default_factory=FlatMemory)
     samplers: dict[int, Sampler] = field(default_factory=dict)
-    lds: bytearray = field(default_factory=lambda: bytearray(32768))
+    lds: Bytes = field(default_factory=lambda: bytearray(32768))
     shared: Array = field(default_factory=lambda: np.zeros((4 * SHARED_LIMIT, LANES), np.uint32))
     """The SIMD engine's shared registers: components and lanes."""
 
     scratch: dict[tuple[int, int], int] = field(default_factory=dict)
     """Dwords of work-items' private memory by wavefront × 64 + lane and number."""
+    strides: dict[Name, int] = field(default_factory=dict)
+    """Bytes from one index of a vertex fetch to the next in resources that are the arena, where it is not one."""
 
     def constants(self, bank: int, numbers: Array, channel: int) -> Array:
         """A channel of vec4 of a constant buffer; 0 beyond its end."""
@@ -86,7 +96,7 @@ class Memories:
             raise AccessError(f"{len(data)} bytes at byte {at} are outside of {name[0]} {name[1]}")
 
 
-def _dword(data: bytearray, at: int) -> int:
+def _dword(data: Bytes, at: int) -> int:
     return int.from_bytes(data[at : at + 4], "little")
 
 
@@ -213,7 +223,8 @@ def _vertex(wave: Wave, one: Fetch, lane: int) -> list[int]:
         format_ = found.format
     if format_ is None:
         raise KernelFault("a vertex fetch has a format that is not supported")
-    stride = 1 if found is None or f["const_buf_no_stride"] else found.stride
+    stride = found.stride if found is not None else wave.memories.strides.get(name, 1)
+    stride = 1 if f["const_buf_no_stride"] else stride
     at = _source(wave, f["src_gpr"], f["src_sel_x"], lane) * stride + f["offset"]
     if not wave.memories.inside(name, at, format_.nbytes):
         if stride != 1 or set(format_.widths) != {32} or not wave.memories.inside(name, at, 4):
@@ -312,7 +323,9 @@ def write(wave: Wave, cf: Cf, traits: Traits) -> None:
 
 def _pixel(wave: Wave, cf: Cf, lane: int, number: int, lanes: Sequence[int]) -> None:
     selects = [cf.fields[f"sel_{axis}"] for axis in "xyzw"]
-    chosen = [None if s == 7 else lanes[s] if s < 4 else _ONE if s == 5 else 0 for s in selects]
+    if cf.fields["type"] != EXPORT_PIXEL or all(select == _MASKED for select in selects):
+        return  # it only ends the program
+    chosen = [None if s == _MASKED else lanes[s] if s < 4 else _ONE if s == 5 else 0 for s in selects]
     places = [int(wave.registers[PIXEL + n, lane]) for n in (0, 1)]
     _element(wave.memories.resources["output", number], places, chosen)
 
@@ -438,7 +451,7 @@ def local(wave: Wave, op: AluOp, sources: Sequence[Array], lanes: Array) -> list
     return [("A" if name == "D" else "B", value) for name, value in results.items()]
 
 
-def _loader(memory: bytearray, base: int, own: int) -> Callable[[str, Array | None], Array]:
+def _loader(memory: Bytes, base: int, own: int) -> Callable[[str, Array | None], Array]:
     def load(type_: str, offset: Array | None) -> Array:
         at = own if offset is None else base + int(offset[0]) & 0xFFFFFFFF
         nbytes = BITS[type_] // 8
@@ -447,7 +460,7 @@ def _loader(memory: bytearray, base: int, own: int) -> Callable[[str, Array | No
     return load
 
 
-def _local(memory: bytearray, at: int, nbytes: int) -> bytes:
+def _local(memory: Bytes, at: int, nbytes: int) -> bytes:
     if at + nbytes > len(memory):
         raise AccessError(f"{nbytes} bytes at byte {at} are beyond the {len(memory)} bytes of local memory")
     return bytes(memory[at : at + nbytes])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.wave.layout import GDS_BYTES, LANES, PRIVATE_APERTURE, SHARED_APERTURE
@@ -16,12 +17,20 @@ class AccessError(Exception):
     """An access outside of what is there; the interpreter adds where it happened."""
 
 
+class Bytes(Protocol):
+    """Memory of a fixed size: a bytearray, a memoryview of bytes, or what notes what is written to one."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, place: slice, /) -> Any: ...
+    def __setitem__(self, place: slice, data: bytes, /) -> None: ...
+
+
 @dataclass
 class Allocation:
     """Bytes at an address; ``data`` may be shared with an array of the caller's."""
 
     start: int
-    data: memoryview
+    data: Bytes
     writable: bool = True
 
 
@@ -69,7 +78,7 @@ class LocalMemory:
     """LDS or GDS: addresses from 0."""
 
     name: str
-    data: bytearray
+    data: Bytes
 
     def read(self, address: int, nbytes: int) -> bytes:
         """Bytes at an address."""

@@ -181,6 +181,22 @@ class HostLaunch(Generic[T]):
             event.stop(self._too_long(time_limit))
             return event.wait()
 
+    def run_aside(self, task: T, args: Sequence[Any], work: Callable[[], bool]) -> HostEvent | None:
+        """A task that ``work`` does in this thread, and none of the pool's; what it raises is the launch's error. None
+        if it returns False: it has not done it."""
+        task.given = tuple(args)
+        begin = _now()
+        try:
+            self.owner.starts(task, False)
+            if not work():
+                return None
+            self.owner.ended(task, 0)
+            if task.copies is not None:
+                write_back(task)
+        finally:
+            self.give_back(task)
+        return HostEvent(begin, begin, _now(), self.local_size)
+
     def nothing(self, task: T) -> HostEvent:
         """A launch without work-items: it ends where it began."""
         self.give_back(task)

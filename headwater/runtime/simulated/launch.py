@@ -4,14 +4,15 @@ native code; watched launches are of code that tells a watcher what happens."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.emulate.watch.hooks import wanted
 from headwater.emulate.wave import layout
 from headwater.emulate.wave.launched import SimulatedTask
-from headwater.errors import ResourceError
+from headwater.errors import ResourceError, UsageError
 from headwater.native import launch_block
 from headwater.runtime.host.launch import OVERTIME, HostLaunch
 from headwater.runtime.host.packer import Placement
@@ -62,9 +63,35 @@ class Emulated(Protocol):
         ...
 
 
+Taker = Callable[[Any, SimulatedTask], bool]
+"""Runs a launch, an `Emulated`, in its own way, or returns False: then nothing has changed, and native code does."""
+_taker: ContextVar[Taker | None] = ContextVar("headwater_taker", default=None)
+
+
+@contextmanager
+def taking(take: Taker) -> Iterator[None]:
+    """Launches on simulated devices inside are run by ``take``, which is called with each and its task. What it raises
+    is the launch's error."""
+    token = _taker.set(take)
+    try:
+        yield
+    finally:
+        _taker.reset(token)
+
+
 def run(launch: Emulated, args: Sequence[Any], queue: Queue | None, time_limit: float | None) -> Event:
     """Emulate a kernel over ``args``; without a queue the launch has ended on return. KernelFault for bad accesses and
     when ``time_limit`` seconds are over."""
+    take = _taker.get()
+    if take is not None:
+        if launch.watcher is not None:
+            raise UsageError("a launch that is checked cannot be stepped through", hint="leave --check out")
+        if queue is not None:
+            queue.wait()
+        task = launch.prepared(args)
+        event = launch.host.run_aside(task, args, lambda: take(launch, task))
+        if event is not None:
+            return event
     # Callers keep launches; who watches may come and go.
     watcher = wanted() if launch.watcher is None else None
     if watcher is not None:

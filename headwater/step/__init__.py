@@ -1,0 +1,11 @@
+"""A launch on a simulated chip passes in; its state after any instruction, forwards and backwards, passes out.
+
+It runs on the reference interpreters of both families (docs/step.md).
+"""
+
+from headwater.step.machine import Memory, Place
+from headwater.step.session import Abandoned, Session
+from headwater.step.stepper import Stepper
+from headwater.step.stops import Breakpoint, Stop, Watchpoint
+
+__all__ = ["Abandoned", "Breakpoint", "Memory", "Place", "Session", "Stepper", "Stop", "Watchpoint"]
