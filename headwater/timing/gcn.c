@@ -15,7 +15,7 @@ struct wave { /* what every instruction needs comes first */
     u32 vm_issued, lgkm_issued, kind; /* kind: of `of_class` that it is in */
     u64 since, mask_ready, begun;
     struct reader reader;
-    u64 export_done, lds_last, smem_last, stall_from;
+    u64 export_done, stored, lds_last, smem_last, stall_from;
     u64 vm_done[RING], lgkm_done[SHORT_RING];
 } __attribute__((aligned(64)));
 
@@ -238,7 +238,10 @@ static void issue_vector(struct gpu *g, struct unit *u, struct wave *w, const st
         count_other(w, done);
         w->lds_last = later(w->lds_last, local);
     }
-    if (op->flags & WRITES) w->export_done = later(w->export_done, u->address_free);
+    if (op->flags & WRITES) {
+        w->export_done = later(w->export_done, u->address_free);
+        w->stored = later(w->stored, done);
+    }
     g->m.last = later(g->m.last, done);
 }
 
@@ -395,7 +398,7 @@ static void start_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time)
     if (!wave_begin(&g->m, &w->reader, u->group[w->group].number, w->number)) return;
     w->vm_issued = w->lgkm_issued = 0;
     w->vm_done[0] = w->lgkm_done[0] = 0; /* before the first; the others are written before they are read */
-    w->export_done = w->lds_last = w->smem_last = w->mask_ready = 0;
+    w->export_done = w->stored = w->lds_last = w->smem_last = w->mask_ready = 0;
     w->segment = w->reader.now.segment;
     w->op = g->m.segments[w->segment].first;
     w->end = g->m.segments[w->segment].end;
@@ -414,8 +417,7 @@ static void place_group(struct gpu *g, struct unit *u, u64 time) {
     u->resident++;
     *p = (struct group){.number = g->m.next_group++, .waves = waves, .left = waves};
     trace_expect(g->m.trace, g->m.next_group * waves);
-    u64 begin = later(time, g->m.engine_free[engine]);
-    g->m.engine_free[engine] = begin + waves * k->wave_dispatch_cycles;
+    u64 begin = machine_dispatch(&g->m, engine, time + k->launch_cycles, waves * k->wave_dispatch_cycles);
     for (u32 n = 0; n < waves; n++) {
         u32 best = 0;
         for (u32 s = 1; s < k->simds; s++)
@@ -448,6 +450,10 @@ static void end_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
     x->alive &= ~(1u << slot);
     x->ready[slot] = NEVER;
     x->of_class[w->kind] &= ~(1u << slot);
+    if (w->stored > time) { /* it keeps its place until its stores are acknowledged */
+        stall(g, u, x, s, slot, w->op < w->end ? w->op : w->end - 1, VMEM_WAIT, time, w->stored);
+        time = w->stored;
+    }
     wave_end(&g->m, u->number, s, slot, CAUSES, w->begun, time, p->number * p->waves + w->number, 1);
     p->latest = later(p->latest, time);
     if (--p->left) {
@@ -691,7 +697,7 @@ EXPORT u64 hw_gcn_bytes(const struct chip *k) {
     unit += cache_bytes(k->l1_sets, k->l1_ways);
     u64 shared = cache_bytes(k->scalar_sets, k->scalar_ways) + cache_bytes(k->code_sets, k->code_ways);
     shared += 2 * (sizeof(struct cache) + 128) + 256;
-    return sizeof(struct gpu) + k->units * (unit + shared + 1024) + memory_need(k) + 4096;
+    return sizeof(struct gpu) + k->units * (unit + shared + 1024) + machine_need(k) + 4096;
 }
 
 /* `memory`: zeros, hw_gcn_bytes of them. */

@@ -73,7 +73,7 @@ CHIP: Final = Struct(
         ("u32", name, 1)
         for name in (
             *("units", "simds", "period", "engines", "groups_per_unit", "issue_cycles", "taken_cycles", "mask_cycles"),
-            *("barrier_cycles", "wave_dispatch_cycles", "queue_cycles", "vm_counter"),
+            *("barrier_cycles", "launch_cycles", "wave_dispatch_cycles", "queue_cycles", "vm_counter"),
             *("address_cycles_most", "line_cycles"),
             *("local_cycles", "scalar_cycles", "l1_cycles", "l2_cycles", "memory_more_cycles"),
             *("l1_sets", "l1_ways", "l1_line_shift", "l1_bytes_per_cycle"),

@@ -14,7 +14,7 @@ struct machine {
     struct timeline timeline;
     struct series occupancy, traffic;
     u64 now, next_group, ended_groups, groups, last, instructions;
-    u64 engine_free[64];
+    struct calendar *engines; /* shader engines, which start a wavefront a cycle or less */
     u64 wave_cycles, waves;
     u64 moving, moved_to; /* bytes that channels are still to move, from this cycle on */
     allocate_function *allocate;
@@ -34,6 +34,16 @@ static void machine_begin(struct machine *m, const struct launch *from, struct a
     m->timeline = (struct timeline){from->happenings, from->room, 0, from->units};
     m->occupancy.step = m->traffic.step = 64;
     memory_begin(&m->memory, from->chip, a);
+    m->engines = give(a, from->chip->engines * sizeof(struct calendar));
+    for (u32 n = 0; n < from->chip->engines; n++) calendar_begin(&m->engines[n], BUCKET);
+}
+
+/* Memory of the host that `machine_begin` needs. */
+static u64 machine_need(const struct chip *k) { return memory_need(k) + k->engines * sizeof(struct calendar) + 128; }
+
+/* When a shader engine begins to start a group's wavefronts, which takes it so many cycles, if it is told to at `time`. */
+static u64 machine_dispatch(struct machine *m, u32 engine, u64 time, u32 cycles) {
+    return calendar_take(&m->engines[engine], time, cycles) - cycles;
 }
 
 /* What was asked for moves as fast as all channels can, up to `time`. */
@@ -54,6 +64,7 @@ static int quantum_begin(struct machine *m, u64 low) {
     if (low >= NEVER) m->failed = STUCK;
     if (m->failed) return 0;
     memory_advance(&m->memory, low);
+    for (u32 n = 0; n < m->chip->engines; n++) calendar_advance(&m->engines[n], low);
     move_bytes(m, low);
     m->now = low;
     m->first = low / QUANTUM % m->chip->units;

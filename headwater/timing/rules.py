@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 TAKEN_CYCLES: Final = 16  # [C] a branch that is taken, 4 if it is not
 MASK_CYCLES: Final = 20  # [C] a scalar instruction that reads what a vector one wrote: 16 more
 BARRIER_CYCLES: Final = 4  # (e)
+# From a work-group's end to the first instruction of the next one in its place. Fitted to RRZE-HPC, gpu-benches,
+# gpu-stream/mi100.txt, four rows of one or two work-groups a compute unit.
+LAUNCH_CYCLES: Final = 90
 WAVE_DISPATCH_CYCLES: Final = 1  # (e) [G] one wavefront a cycle and shader engine
 QUEUE_CYCLES: Final = 64  # (e) instructions that wait for the address unit or the LDS without stopping their SIMD
 WRITE_BUFFER_CYCLES: Final = 256  # (e) how long a line that leaves the L2 may be under way before others wait
@@ -67,6 +70,7 @@ def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
             "taken_cycles": TAKEN_CYCLES,
             "mask_cycles": MASK_CYCLES,
             "barrier_cycles": BARRIER_CYCLES,
+            "launch_cycles": LAUNCH_CYCLES,
             "wave_dispatch_cycles": WAVE_DISPATCH_CYCLES,
             "queue_cycles": QUEUE_CYCLES,
             "vm_counter": traits_of(chip.target).most_vmcnt,  # [V] s_waitcnt: 6 bits, 4 before

@@ -488,9 +488,8 @@ static void place_group(struct gpu *g, struct unit *u, u64 time) {
     *p = (struct group){.number = number, .waves = waves, .left = waves};
     u64 next = g->m.next_group < g->m.groups && k->turns ? ((const u32 *)k->turns)[g->m.next_group] : g->m.next_group;
     trace_expect(g->m.trace, next * waves);
-    u64 begin = later(time, g->m.engine_free[engine]);
     u32 each = k->wave_dispatch_cycles;
-    g->m.engine_free[engine] = begin + (u64)waves * each;
+    u64 begin = machine_dispatch(&g->m, engine, time, waves * each);
     for (u32 n = 0; n < waves; n++) {
         u32 slot = __builtin_ctzll(~u->alive);
         u->alive |= 1ull << slot;
@@ -575,7 +574,7 @@ EXPORT u64 hw_vliw_bytes(const struct chip *k) {
     u64 unit = sizeof(struct unit) + SLOTS * sizeof(struct wave) + sizeof(struct calendar) + CACHES * sizeof(struct cache);
     unit += cache_bytes(k->l1_sets, k->l1_ways) + cache_bytes(k->vertex_sets, k->vertex_ways);
     unit += cache_bytes(k->code_sets, k->code_ways) + cache_bytes(k->constant_sets, k->constant_ways);
-    return sizeof(struct gpu) + k->units * (unit + 2048) + (k->channels + 1) * sizeof(struct calendar) + memory_need(k) + 4096;
+    return sizeof(struct gpu) + k->units * (unit + 2048) + (k->channels + 1) * sizeof(struct calendar) + machine_need(k) + 4096;
 }
 
 /* `memory`: zeros, hw_vliw_bytes of them. */
