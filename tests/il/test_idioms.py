@@ -104,6 +104,16 @@ def test_vectors(name, chip):
 
 
 @pytest.mark.parametrize("chip", CHIPS)
+def test_upper_halves_of_products_of_64_bits(chip):
+    """By parts of 32 bits, of which LLVM makes one product of 128."""
+    body = """ulong x = a[i], y = b[i], xl = x & 0xFFFFFFFF, xh = x >> 32, yl = y & 0xFFFFFFFF, yh = y >> 32;
+        ulong m = xh * yl + (xl * yl >> 32), q = xl * yh + (m & 0xFFFFFFFF);
+        o[i] = xh * yh + (m >> 32) + (q >> 32);"""
+    x, y, found = outputs(body, 1, 64, chip)
+    assert found[0].tolist() == [(p % 2**64) * (q % 2**64) >> 64 for p, q in zip(x, y, strict=True)]
+
+
+@pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", ["int", "uint", "long", "ulong"])
 def test_overflows(name, chip):
     bits, signed = BITS[name.removeprefix("u")], name[0] != "u"

@@ -99,12 +99,15 @@ _WIDE = {"add": wide.add, "sub": wide.subtract, "mul": wide.multiply}
 
 
 def _binary_huge(c: Context, inst: Inst, a: list[Lane], b: list[Lane]) -> list[Lane]:
-    """Integers of more than 64 bits, which LLVM makes to move bytes about: logic, and shifts by whole words."""
+    """Integers of more than 64 bits, which LLVM makes to move bytes about, and of products of 64 bits whose upper half
+    is wanted: logic, shifts by constants, products."""
     op = inst.op
     if op in ("and", "or", "xor"):
         return c.op(_INTEGER[op], a, b)
     by = b[0].bits
     whole = not inst.ty.scalar.bits % 32 and inst.ty.kind == "int"
+    if op == "mul" and whole:
+        return _product(c, a, b)
     if op in ("shl", "lshr") and b[0].register is None and whole:
         count = len(a)
         padded = [constant(0)] * count + a + [constant(0)] * count
@@ -145,6 +148,34 @@ def to_float(c: Context, lanes: Sequence[Lane]) -> list[Lane]:
 def to_half(c: Context, lanes: Sequence[Lane]) -> list[Lane]:
     """Floats as halves, rounded to the nearest."""
     return c.builder.each("f2f16", list(lanes), floats=True)
+
+
+def _is_zero(lane: Lane) -> bool:
+    return lane.register is None and lane.bits == 0
+
+
+def _product(c: Context, a: list[Lane], b: list[Lane]) -> list[Lane]:
+    """As many words of a product as the factors have, word by word."""
+    result = [constant(0)] * len(a)
+    for i, x in enumerate(a):
+        carry = constant(0)
+        for j, y in enumerate(b[: len(a) - i]):
+            if _is_zero(x) or _is_zero(y):
+                result[i + j], carry = _with_carry(c, result[i + j], carry)
+                continue
+            low, over = _with_carry(c, result[i + j], c.one("umul", x, y))
+            result[i + j], further = _with_carry(c, low, carry)
+            # The upper word is at most 2³² - 2, and not both carry where it is that.
+            carry = c.one("iadd", c.one("iadd", c.one("umul_high", x, y), over), further)
+    return result
+
+
+def _with_carry(c: Context, a: Lane, b: Lane) -> tuple[Lane, Lane]:
+    """A sum of words, and 1 where it has a bit more."""
+    if _is_zero(a) or _is_zero(b):
+        return (b if _is_zero(a) else a), constant(0)
+    total = c.one("iadd", a, b)
+    return total, c.one("iand", c.one("ult", total, a), 1)
 
 
 def _fneg(c: Context, inst: Inst) -> list[Lane]:
