@@ -13,7 +13,7 @@ from headwater import chips
 ROOT = Path(headwater.__file__).parent
 ORDER = (
     "errors", "base", "sources", "data", "views", "chips", "native", "llvm", "vectorise", "opencl", "brook", "il", "hip", "python", "isa", "emulate", "runtime", "pictures", "timing",
-    "step", "analyze", "triton", "cuda", "bridge", "cal", "icd", "files", "acml", "jobs", "sweep", "", "cli", "__main__",
+    "step", "analyze", "triton", "cuda", "bridge", "cal", "icd", "files", "acml", "jobs", "sweep", "", "ui", "cli", "__main__",
 )  # fmt: skip
 """From the top of the table to its bottom; "" is the package's own `__init__`."""
 MOST_IN_A_CIRCLE = 4

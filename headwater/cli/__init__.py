@@ -42,6 +42,7 @@ COMMANDS = {
     "cal": ("headwater.cli.cal", "run unchanged CAL programs on Headwater's devices"),
     "bench": ("headwater.cli.bench", "measure kernels on this machine, against NumPy, Numba and PoCL"),
     "completion": ("headwater.cli.completion", "print a completion script for bash, zsh or fish"),
+    "ui": ("headwater.cli.ui", "serve a page to write, compare, run and simulate kernels"),
     "demo": ("headwater.cli.demo", "filter a photograph and price a million options"),
 }
 

@@ -157,7 +157,7 @@ def compile_to_ir(
         if done.returncode:
             raise host_api.explained(clang.source_error(messages, source, filename, cwd), source)
         if includes.present(source):
-            read = clang.included(listing.read_text(errors="surrogateescape"), cwd)
+            read = clang.included(listing, source, filename, cwd)
             found = tuple(sorted(looked_at | {path for path in read if not path.startswith(str(INCLUDE))}))
     module = Module(with_names(done.stdout.decode(), symbol_of))
     kernels = kernels_of(module)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import re
 import shlex
@@ -188,18 +190,37 @@ _NO_MEMORY = (b"out of memory", b"OutOfMemory", b"bad_alloc")
 """What LLVM, zig's driver and the C++ library say."""
 
 
+INCLUDE_ONLY = "HEADWATER_INCLUDE_ONLY"
+"""The variable that names the only folder that sources may include files of: for who compiles what strangers write."""
+
+
+@functools.cache
+def _confined(folder: str) -> tuple[str, ...]:
+    """clang's arguments by which it sees no files but those of a folder, Headwater's own headers and clang's: of others
+    it says, as of those that do not exist, that they are not found."""
+    own = [str(HEADER.parent), str(HEADER.parents[1] / "hip"), str(toolchain.zig_path().parent / "lib" / "include")]
+    roots = [{"type": "directory-remap", "name": name, "external-contents": name} for name in (folder, *own)]
+    overlay = {"version": 0, "case-sensitive": "true", "overlay-relative": "false", "redirecting-with": "redirect-only"}
+    made = Path(temporary.make()) / "overlay.yaml"
+    made.write_text(json.dumps({**overlay, "roots": roots}), encoding="utf-8")
+    return ("-ivfsoverlay", str(made))
+
+
 def run_clang(
     arguments: Sequence[str], source: str | bytes = b"", *, cwd: str | None = None, timeout: float = TIMEOUT_SECONDS
 ) -> subprocess.CompletedProcess[bytes]:
     """Run clang with ``source`` on its standard input; the caller judges ``returncode``.
 
-    Raises ResourceError when it takes longer than ``timeout`` seconds and `SECONDS_A_MEGABYTE` of source, more memory
+    Where `INCLUDE_ONLY` names a folder it sees no files but that folder's. Raises ResourceError when it takes longer
+    than ``timeout`` seconds and `SECONDS_A_MEGABYTE` of source, more memory
     than `limits.memory_limit`, or is killed, InternalError when clang itself crashes.
     """
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
     allowed = timeout + SECONDS_A_MEGABYTE * (len(data) // 1_000_000)
     try:
-        done = toolchain.run(["clang", *arguments], data, cwd=cwd, timeout=allowed)
+        folder = os.environ.get(INCLUDE_ONLY, "")
+        only = _confined(os.path.abspath(folder)) if folder else ()
+        done = toolchain.run(["clang", *only, *arguments], data, cwd=cwd, timeout=allowed)
     except subprocess.TimeoutExpired:
         hint = _LARGE if len(data) >= 1_000_000 else _RUNAWAY
         raise ResourceError(f"clang took longer than {allowed:g} s", hint=hint) from None
@@ -249,7 +270,7 @@ def compile_to_ir(
             made = [*flags, "-MD", "-MF", str(listing), *_EMIT]
             done = _run_on_program(made, source, filename, cwd, timeout)
             if done.returncode == 0:
-                found = tuple(sorted(looked_at | included(listing.read_text(errors="surrogateescape"), cwd)))
+                found = tuple(sorted(looked_at | included(listing, source, filename, cwd)))
     else:
         done = _run_on_program([*flags, *_EMIT], source, filename, cwd, timeout)
     messages = done.stderr.decode(errors="replace")
@@ -348,9 +369,16 @@ def numbered(source: str, filename: str) -> str:
     return f'#line 1 "{quoted}"\n{source}\n'
 
 
-def included(listing: str, cwd: str | None) -> set[str]:
-    """The files of a Makefile dependency listing, absolute, without our own header; no devices, which have no end."""
-    words = re.findall(r"(?:\\ |[^\s\\]|\\(?!\n))+", listing.partition(":")[2])
+def included(listing: Path, source: str, filename: str, cwd: str | None) -> set[str]:
+    """The files of a Makefile dependency listing, absolute, without our own header; no devices, which have no end.
+
+    SourceError without a listing: clang 22 writes none, and ends as if all were well, where it does not find a file to
+    embed.
+    """
+    if not listing.exists():
+        raise includes.embeds_nothing(source, filename)
+    text = listing.read_text(errors="surrogateescape")
+    words = re.findall(r"(?:\\ |[^\s\\]|\\(?!\n))+", text.partition(":")[2])
     paths = (
         os.path.normpath(os.path.join(cwd or os.getcwd(), word.replace("\\ ", " "))) for word in words if word != "-"
     )
@@ -422,7 +450,7 @@ def source_error(messages: str, source: str, filename: str, cwd: str | None = No
     lines: list[str] = source.splitlines()
     if file != filename:
         path = os.path.normpath(os.path.join(cwd or os.getcwd(), file))
-        lines = Path(path).read_text(errors="replace").splitlines() if os.path.isfile(path) else []
+        lines = reading.lines(path) if _may_be_shown(path) else []
         file = path if lines else file
     text = lines[line - 1] if 0 < line <= len(lines) else ""
     return SourceError(
@@ -432,6 +460,12 @@ def source_error(messages: str, source: str, filename: str, cwd: str | None = No
         source_line=text,
         details=_others(messages, found),
     )
+
+
+def _may_be_shown(path: str) -> bool:
+    """Whether messages may quote a file: ``#line`` names any."""
+    folder = os.environ.get(INCLUDE_ONLY, "")
+    return not folder or os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), ""))
 
 
 def _others(messages: str, first: re.Match[str]) -> str:

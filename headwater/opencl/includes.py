@@ -73,7 +73,7 @@ def looked_at(source: str, filename: str, flags: Sequence[str]) -> set[str]:
                 except (OSError, ValueError):
                     continue
                 if kind := reading.special(mode):
-                    raise _refusal(text, name, wanted.name, wanted.position, kind)
+                    raise _refusal(text, name, wanted.name, wanted.position, f"is {kind}, not a file")
                 if os.path.isfile(path):
                     if wanted.text and not known:
                         pending.append(("\n".join(reading.lines(path)), path, os.path.dirname(path)))
@@ -89,7 +89,15 @@ def refuse_assembled(source: str, filename: str) -> None:
         except (OSError, ValueError):
             continue
         if kind:
-            raise _refusal(source, filename, match[1], match.start(1), kind)
+            raise _refusal(source, filename, match[1], match.start(1), f"is {kind}, not a file")
+
+
+def embeds_nothing(source: str, filename: str) -> SourceError:
+    """The error for a source that embeds a file that is not there, at its first ``#embed``."""
+    first = next((wanted for wanted in _wanted(source, {}) if not wanted.text), None)
+    if first is None:
+        return SourceError("a file to embed is not found", Span(filename))
+    return _refusal(source, filename, first.name, first.position, "file not found", "give its folder with -I")
 
 
 def _wanted(source: str, macros: dict[str, str]) -> Iterator[_Wanted]:
@@ -111,11 +119,12 @@ def _blank(comment: re.Match[str]) -> str:
     return comment[0] if comment["kept"] else re.sub(r"[^\n]", " ", comment[0])
 
 
-def _refusal(text: str, name: str, wanted: str, position: int, kind: str) -> SourceError:
+def _refusal(text: str, name: str, wanted: str, position: int, why: str, hint: str = "") -> SourceError:
     start = text.rfind("\n", 0, position) + 1
     line = text[start:].partition("\n")[0]
     return SourceError(
-        f"{wanted!r} is {kind}, not a file",
+        f"{wanted!r} {why}",
         Span(name, text.count("\n", 0, start) + 1, max(line.find(wanted), 0) + 1),
         source_line=line,
+        hint=hint,
     )

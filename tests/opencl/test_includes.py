@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.errors import SourceError
+from headwater.errors import SourceError, Span
 from headwater.opencl import includes
+from headwater.opencl.clang import INCLUDE_ONLY, compile_to_ir
 from headwater.opencl.gcn_build import assemble
 
 KERNEL = "kernel void k(global int *a) { a[0] = V; }\n"
@@ -128,3 +129,27 @@ def test_an_empty_header_may_be_the_null_device():
     a = np.zeros(1, np.int32)
     hw.compile(f'#include "{os.devnull}"\n{KERNEL}', "opencl", "-D V=7", "cpu").k[1, None](a)
     assert a[0] == 7
+
+
+def test_a_file_to_embed_that_is_not_there_is_an_error_at_its_place(tmp_path):
+    """clang 22 says nothing of it, ends with 0, and embeds nothing."""
+    source = 'constant uchar t[] = {\n#embed "t.bin"\n};\n#define V t[0]\n' + KERNEL
+    with pytest.raises(SourceError, match=r"'t\.bin' file not found") as error:
+        compile_to_ir(source, str(tmp_path / "k.cl"))
+    assert error.value.span == Span(str(tmp_path / "k.cl"), 2, 9)
+
+
+def test_includes_are_of_one_folder_alone_where_that_is_asked_for(tmp_path, monkeypatch):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    for folder in (inside, outside):
+        folder.mkdir()
+        (folder / "v.h").write_text("#define V 1\n")
+    compile_to_ir(f'#include "{outside / "v.h"}"\n{KERNEL}', str(inside / "k.cl"))
+    monkeypatch.setenv(INCLUDE_ONLY, str(inside))
+    compile_to_ir(f'#include "v.h"\n{KERNEL}', str(inside / "k.cl"))
+    for name in (outside / "v.h", "../outside/v.h"):
+        with pytest.raises(SourceError, match="file not found"):
+            compile_to_ir(f'#include "{name}"\n{KERNEL}', str(inside / "k.cl"))
+    with pytest.raises(SourceError, match="unknown type name 'foo'") as error:
+        compile_to_ir(f'#line 1 "{outside / "v.h"}"\nfoo\n{KERNEL}', str(inside / "k.cl"))
+    assert error.value.source_line == ""

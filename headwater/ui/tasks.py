@@ -1,0 +1,399 @@
+"""A request of the page passes in, as plain values; its answer passes out, as plain values. Runs in a worker."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+import headwater as hw
+from headwater import chips
+from headwater.analyze.entry import analyze
+from headwater.errors import HeadwaterError, SourceError, UsageError
+from headwater.files import Array, shape_of
+from headwater.ui import project
+
+Given = Mapping[str, Any]
+
+COLUMNS: Final = (
+    *("seconds", "bound_by", "headroom", "gflops", "bandwidth", "occupancy", "wavefronts", "vgprs", "gprs", "sgprs"),
+    *("lds_bytes", "scratch_bytes", "code_bytes", "alu_fetch_ratio", "packing"),
+)
+"""Metrics of the table of chips."""
+_MOST_PRINTED: Final = 256 << 10
+_MOST_SENT: Final = 4 << 20
+"""Bytes of an output that are sent whole; of larger ones every so many elements."""
+_NAMES: Final = 200
+
+
+def warm() -> None:
+    """Import what every request needs, before the first one waits for it."""
+    import headwater.analyze.check  # noqa: F401
+    from headwater.native.worker import WORKER
+
+    WORKER.start("opencl.codegen_gcn")
+
+
+def answer(task: str, given: Given, folder: Path) -> dict[str, Any]:
+    """``{"value": …}``, or ``{"error": …}`` with what went wrong and where."""
+    try:
+        if not isinstance(given, dict):
+            raise UsageError("a request is an object")
+        if "files" in given:
+            project.lay(folder, given["files"])
+        return {"value": TASKS[task](given)}
+    except HeadwaterError as error:
+        return {"error": told(error)}
+    except (MemoryError, OSError) as error:
+        return {"error": {"kind": "ResourceError", "message": str(error) or "out of memory", "hint": "ask for less"}}
+    except Exception as error:  # whatever else goes wrong in here is a defect, told as one
+        message = f"{type(error).__name__}: {error}"
+        return {"error": {"kind": "InternalError", "message": message[:2000], "hint": "this is a defect of Headwater"}}
+
+
+def told(error: HeadwaterError) -> dict[str, Any]:
+    """An error as the page shows it."""
+    found: dict[str, Any] = {"kind": type(error).__name__, "message": error.message, "hint": error.hint}
+    if isinstance(error, SourceError) and error.span is not None:
+        found |= {"file": error.span.file, "line": error.span.line, "column": error.span.column}
+    return found
+
+
+# -- what is there -----------------------------------------------------------------------------------------------------
+
+
+def _chips(_: Given) -> dict[str, Any]:
+    found = [chips.find(name) for name in chips.names()]
+    rows = [
+        {
+            "id": name,
+            "name": chip.name,
+            "silicon": chip.chip,
+            "family": chip.family,
+            "generation": chip.generation,
+            "target": chip.target,
+            "units": chip.compute.compute_units,
+            "clock": chip.compute.clock_mhz,
+            "bandwidth": chip.memory.gigabytes_per_second,
+        }
+        for name, chip in zip(chips.names(), found, strict=True)
+    ]
+    return {"chips": sorted(rows, key=lambda row: (row["family"] != "vliw", row["generation"], row["name"]))}
+
+
+def _explain(given: Given) -> dict[str, Any]:
+    from headwater.analyze.explain import explain
+
+    names = given.get("names")
+    if not isinstance(names, list) or len(names) > _NAMES or not all(isinstance(name, str) for name in names):
+        raise UsageError(f"names are a list of up to {_NAMES} texts")
+    found: dict[str, Any] = {}
+    for name in names:
+        try:
+            found[name] = [{"kind": e.kind, "heading": e.heading, "lines": e.lines} for e in explain(name[:100])]
+        except UsageError:
+            found[name] = []
+    return found
+
+
+# -- code and analysis -------------------------------------------------------------------------------------------------
+
+
+def _check(given: Given) -> list[dict[str, Any]]:
+    from headwater.analyze.check import check
+    from headwater.analyze.sources import read
+
+    return [asdict(one) for one in check(read(_main(given), _options(given)))]
+
+
+def _code(given: Given) -> dict[str, Any]:
+    """The kernels' machine code on one chip, with all that is said of it; errors and warnings at their places."""
+    try:
+        report = analyze(Path(_main(given)), device=_chip(given.get("device")), **_question(given))
+    except SourceError:
+        found = _check(given)
+        if not found:
+            raise
+        return {"kernels": [], "diagnostics": found, "refused": []}
+    kernels = []
+    for analysis in report:
+        made = analysis.as_json()
+        for row, step in zip(made["code"], analysis.code.steps, strict=True):
+            row |= {"label": step.label, "clause": step.clause, "waits": step.waits, "via": step.via}
+        kernels.append(made)
+    built = next((analysis.built for analysis in report if analysis.built is not None), None)
+    refused = [{"kernel": r.kernel, **told(r.error)} for r in report.refused]
+    return {
+        "kernels": kernels,
+        "diagnostics": _check(given) if report.warnings else [],
+        "refused": refused,
+        "texts": dict(built.texts) if built is not None else {},
+    }
+
+
+def _table(given: Given) -> dict[str, Any]:
+    """One kernel's metrics on several chips."""
+    names = given.get("devices")
+    if not isinstance(names, list) or not names:
+        raise UsageError("devices are a list of chips' names")
+    kernel = given.get("kernel")
+    rows: list[dict[str, Any]] = []
+    for name in names:
+        chip = _chip(name)
+        try:
+            report = analyze(Path(_main(given)), device=chip, **_question(given))
+        except HeadwaterError as error:
+            rows.append({"device": name, "refused": error.message})
+            continue
+        one = next((a for a in report if a.name == kernel), report[0] if kernel is None else None)
+        if one is None:
+            why = next((r.error.message for r in report.refused if r.kernel == kernel), f"no kernel {kernel}")
+            rows.append({"device": name, "refused": why})
+            continue
+        found = {m: one.metric(m) for m in COLUMNS}
+        rows.append(
+            {
+                "device": name,
+                "kernel": one.name,
+                "metrics": {
+                    m: {"value": _finite(metric.value), "shown": metric.shown, "verdict": metric.verdict}
+                    for m, metric in found.items()
+                    if metric is not None
+                },
+            }
+        )
+    return {"rows": rows}
+
+
+def _page(given: Given) -> dict[str, Any]:
+    """The analyses as one self-contained page."""
+    names = given.get("devices")
+    if not isinstance(names, list) or not names:
+        raise UsageError("devices are a list of chips' names")
+    report = analyze(Path(_main(given)), device=[_chip(name) for name in names], **_question(given))
+    return {"html": report.html(), "json": report.as_json()}
+
+
+def _question(given: Given) -> dict[str, Any]:
+    """What `headwater.analyze` is asked besides the file and the chip."""
+    found: dict[str, Any] = {"options": _options(given)}
+    for name, here in (("size", "global"), ("group", "local")):
+        if text := given.get(here):
+            found[name] = _sizes(text, here)
+    for name in ("trips", "arguments", "path", "hit"):
+        if name in given:
+            found[name] = given[name]
+    return found
+
+
+def _main(given: Given) -> str:
+    name = project.check_name(given.get("main"))
+    if not os.path.isfile(name):
+        raise UsageError(f"there is no file {name}")
+    return name
+
+
+def _options(given: Given) -> str:
+    found = given.get("options", "")
+    if not isinstance(found, str) or len(found) > 1000:
+        raise UsageError("options are a text, as on a command line")
+    return found
+
+
+def _chip(name: object) -> str:
+    """A chip's name. UsageError for others, files of chips among them."""
+    if not isinstance(name, str) or name not in chips.names():
+        raise UsageError(f"there is no chip {name!r:.60}", hint=f"the chips are {', '.join(chips.names())}")
+    return name
+
+
+def _sizes(text: object, what: str) -> tuple[int, ...]:
+    found = shape_of(text) if isinstance(text, str) else ()
+    if not 1 <= len(found) <= 3:
+        raise UsageError(f"{what}: {text!r:.60} is not a size", hint="write 1024 or 640,480")
+    return found
+
+
+def _finite(value: Any) -> Any:
+    return value if not isinstance(value, float) or np.isfinite(value) else None
+
+
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+def _job(given: Given, device: Any) -> Any:
+    """A kernel with its arguments, as `headwater run` binds them."""
+    from headwater.jobs.bind import Request
+    from headwater.jobs.job import Job, bound, choose_kernel
+
+    path = Path(_main(given))
+    program = hw.compile(path, options=_options(given), device=device)
+    name = choose_kernel(program, given.get("kernel") or None, path)
+    request = Request(
+        words=project.words(given.get("words", [])),
+        global_size=_sizes(given["global"], "global") if given.get("global") else (),
+        local_size=_sizes(given["local"], "local") if given.get("local") else None,
+        shape=shape_of(given["shape"]) if given.get("shape") else None,
+        cast=bool(given.get("cast")),
+    )
+    return Job(program, name, *bound(program, name, request))
+
+
+def _run(given: Given) -> dict[str, Any]:
+    """A kernel's outputs; with ``verify``, compared with those of the cpu device."""
+    from headwater.jobs.compare import compare
+
+    device = hw.device(given["device"] if given.get("device") == "cpu" else _chip(given.get("device")))
+    os.environ["HEADWATER_CHECK"] = "1"
+    with _printed() as printed:
+        job = _job(given, device)
+        outputs, seconds = job.run(device)
+    differences = []
+    if given.get("verify") and device.name != "cpu":
+        with _printed():
+            other, _ = job.run(hw.device("cpu"))
+        differences = [{**asdict(d), "ok": d.ok} for d in (compare(n, outputs[n], other[n]) for n in outputs)]
+    return {
+        "kernel": job.kernel.name,
+        "seconds": seconds,
+        "global": list(job.binding.global_size),
+        "local": list(job.local_size or ()),
+        "notes": job.binding.notes,
+        "outputs": [_output(name, array) for name, array in outputs.items()],
+        "differences": [{k: _finite(v) for k, v in d.items()} for d in differences],
+        "printed": printed.text(),
+    }
+
+
+def _output(name: str, array: Array) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": name, "dtype": array.dtype.str, "shape": list(array.shape)}
+    if array.dtype.kind not in "iufb":
+        array = np.ascontiguousarray(array).view(np.uint8)
+        found |= {"dtype": "|u1", "shape": list(array.shape)}
+    finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
+    if finite.size:
+        found |= {"min": float(finite.min()), "max": float(finite.max()), "mean": float(finite.mean(dtype=np.float64))}
+    found["not_finite"] = int(array.size - finite.size)
+    steps = [1] * array.ndim
+    while array.nbytes // max(1, int(np.prod(steps))) > _MOST_SENT:
+        steps[int(np.argmax([n // s for n, s in zip(array.shape, steps, strict=True)]))] *= 2
+    sent = np.ascontiguousarray(array[tuple(slice(None, None, step) for step in steps)])
+    if sent.dtype.byteorder == ">":
+        sent = sent.astype(sent.dtype.newbyteorder("<"))
+    found |= {"steps": steps, "sent": list(sent.shape), "base64": base64.b64encode(sent.tobytes()).decode()}
+    return found
+
+
+class _Printed(io.StringIO):
+    """What kernels print, up to a limit."""
+
+    def write(self, text: str) -> int:
+        if self.tell() < _MOST_PRINTED:
+            super().write(text[: _MOST_PRINTED - self.tell()])
+        return len(text)
+
+    def text(self) -> str:
+        """All that was kept, with a word where that is not all."""
+        found = self.getvalue()
+        return found if len(found) < _MOST_PRINTED else f"{found}\n… and more"
+
+
+@contextlib.contextmanager
+def _printed() -> Iterator[_Printed]:
+    kept, before = _Printed(), sys.stdout
+    sys.stdout = kept
+    try:
+        yield kept
+    finally:
+        sys.stdout = before
+
+
+# -- simulation --------------------------------------------------------------------------------------------------------
+
+
+def _simulate(given: Given) -> dict[str, Any]:
+    """A launch on chips: what `headwater simulate` says, and of the first chip what its first compute units did."""
+    from headwater.timing.simulate import Recorded, simulated
+
+    names = given.get("devices")
+    if not isinstance(names, list) or not 1 <= len(names) <= 4:
+        raise UsageError("devices are a list of one to four chips' names")
+    sample = given.get("sample")
+    found: list[dict[str, Any]] = []
+    timeline: dict[str, Any] | None = None
+    recorded: dict[str, Recorded] = {}
+    for number, name in enumerate(names):
+        device: Any = simulated(_chip(name))
+        target = device.chip.target
+        if target not in recorded:
+            job = _job(given, device)
+
+            def run(job: Any = job, device: Any = device) -> None:
+                job.run(device)
+
+            with _printed():
+                recorded[target] = Recorded(run)
+        reports = recorded[target].reports(device.chip, timeline=number == 0, sample=sample)
+        if not reports:
+            raise UsageError("no kernel was launched, so there is nothing to simulate")
+        found += [{**report.as_json(), "chip": name} for report in reports]
+        if number == 0:
+            timeline = _timeline(reports[0])
+    return {"launches": found, "timeline": timeline}
+
+
+def _timeline(report: Any) -> dict[str, Any]:
+    """What the first compute units did, as the engine's records: packed, as there are hundreds of thousands."""
+    from headwater.timing.layout import GCN
+    from headwater.timing.vliw_layout import CLAUSES, VLIW
+
+    vliw = report.chip.is_vliw
+    causes = [cause for _, cause in (VLIW if vliw else GCN).causes]
+    records = report.happenings
+    packed = np.zeros((len(records), 5), np.uint32)
+    for column, values in enumerate(
+        (
+            np.minimum(records["time"], 0xFFFFFFFF),
+            records["cycles"],
+            records["unit"].astype(np.uint32) << 16 | records["simd"].astype(np.uint32) << 8 | records["slot"],
+            records["kind"],
+            records["what"],
+        )
+    ):
+        packed[:, column] = values
+    host = report.host
+    return {
+        "records": base64.b64encode(packed.tobytes()).decode(),
+        "count": len(records),
+        "waits": causes,
+        "clauses": [name for _, name in CLAUSES] if vliw else [],
+        "texts": list(report.texts),
+        "clock": report.chip.compute.clock_mhz,
+        "cycles": report.cycles,
+        "unit": "SIMD engine" if vliw else "compute unit",
+        "wavefronts_per_group": max(1, report.held.wavefronts_per_group),
+        "host": {"launch": host.launch_seconds, "in": host.in_seconds, "out": host.out_seconds},
+    }
+
+
+TASKS: Final[dict[str, Callable[[Given], Any]]] = {
+    "chips": _chips,
+    "explain": _explain,
+    "check": _check,
+    "code": _code,
+    "table": _table,
+    "page": _page,
+    "run": _run,
+    "simulate": _simulate,
+}
+"""What the page may ask for."""
+LONG: Final = ("run", "simulate")
+"""Those that run kernels: each has a process of its own."""

@@ -1,0 +1,69 @@
+"""The process that computes for the page: requests in, one JSON text for each out, until the pipe ends.
+
+It is confined (`headwater.ui.confine`) before anything else is imported. Nothing that it writes is trusted: answers are
+JSON, whose size its parent bounds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+from pathlib import Path
+from typing import Any, BinaryIO
+
+HEADER = struct.Struct("<Q")
+
+
+def send(pipe: BinaryIO, message: object) -> None:
+    """Write one message: its length, and it as JSON."""
+    data = json.dumps(message, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
+    pipe.write(HEADER.pack(len(data)) + data)
+    pipe.flush()
+
+
+def receive(pipe: BinaryIO) -> Any:
+    """The next message; EOFError at the pipe's end."""
+    header = pipe.read(HEADER.size)
+    if len(header) < HEADER.size:
+        raise EOFError
+    (size,) = HEADER.unpack(header)
+    data = pipe.read(size)
+    if len(data) < size:
+        raise EOFError
+    return json.loads(data)
+
+
+def serve(scratch: str, cache: str) -> None:
+    """Answer requests; ``scratch`` and ``cache`` are the folders that may be written."""
+    from headwater.ui import confine
+
+    source, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # nothing that a library prints may get between the answers
+    project = Path(scratch) / "project"
+    project.mkdir(exist_ok=True)
+    os.environ["HEADWATER_INCLUDE_ONLY"] = str(project)
+    os.environ["TMPDIR"] = scratch
+    confined = confine.confine([scratch, cache, "/dev/shm"])
+    confine.limit()
+    os.chdir(project)
+    sys.stdout = sys.stderr
+    from headwater.ui import tasks
+
+    tasks.warm()
+    send(answers, {"ready": True, "confined": confined})
+    while True:
+        try:
+            request = receive(source)
+        except EOFError:
+            return
+        answer = tasks.answer(request["task"], request["given"], project)
+        try:
+            send(answers, answer)
+        except ValueError:  # a number that JSON lacks
+            send(answers, {"error": {"kind": "InternalError", "message": "the answer has numbers that JSON lacks"}})
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], sys.argv[2])

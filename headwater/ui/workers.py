@@ -1,0 +1,216 @@
+"""Requests pass in; what worker processes answer passes out, or why there is no answer.
+
+Each worker is a process of its own with limits to time, memory, output and files. One that goes wrong is killed with
+all that it has started, which costs its request only; another takes its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from headwater.base import cache, temporary
+from headwater.ui.worker import HEADER
+
+MOST_ANSWER_BYTES: Final = 64 << 20
+_START_SECONDS: Final = 60.0
+_MOST_REQUESTS: Final = 500
+"""After so many a worker is replaced: what libraries keep for each source adds up."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """Workers of one kind: how many at most, seconds a request may take, and whether one worker serves many."""
+
+    workers: int
+    seconds: float
+    reused: bool
+
+
+class Failure(Exception):
+    """Why a request has no answer; ``kind`` is an exception's name."""
+
+    def __init__(self, kind: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.hint = hint
+
+    def as_json(self) -> dict[str, str]:
+        """As workers tell errors."""
+        return {"kind": self.kind, "message": self.message, "hint": self.hint}
+
+
+@dataclass(eq=False)
+class _Worker:
+    process: asyncio.subprocess.Process
+    folder: str
+    requests: int = 0
+    confined: bool = False
+
+    async def ask(self, task: str, given: dict[str, Any]) -> bytes:
+        """The answer's bytes. Failure if it is too long, EOFError if the process has ended."""
+        assert self.process.stdin is not None
+        self.requests += 1
+        data = json.dumps({"task": task, "given": given}).encode()
+        self.process.stdin.write(HEADER.pack(len(data)) + data)
+        await self.process.stdin.drain()
+        return await self.read()
+
+    async def read(self) -> bytes:
+        assert self.process.stdout is not None
+        try:
+            (size,) = HEADER.unpack(await self.process.stdout.readexactly(HEADER.size))
+            if size > MOST_ANSWER_BYTES:
+                raise Failure("ResourceError", f"the answer has {size:,} bytes: too many", "ask for less")
+            return await self.process.stdout.readexactly(size)
+        except asyncio.IncompleteReadError as error:
+            raise EOFError from error
+
+    async def end(self) -> None:
+        """Kill the process and all that it has started, and remove its folder."""
+        if self.process.returncode is None:
+            for pid in reversed(_family(self.process.pid)):
+                with contextlib.suppress(OSError):
+                    os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+            with contextlib.suppress(ProcessLookupError):
+                self.process.kill()
+        await self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _family(pid: int) -> list[int]:
+    """A process, stopped so that it starts no more, and all below it (Linux; elsewhere itself alone)."""
+    found, waiting = [], [pid]
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        with contextlib.suppress(OSError):
+            os.kill(one, getattr(signal, "SIGSTOP", 0))
+            for thread in os.listdir(f"/proc/{one}/task"):
+                text = Path(f"/proc/{one}/task/{thread}/children").read_text()
+                waiting += map(int, text.split())
+    return found
+
+
+@dataclass
+class _State:
+    idle: list[_Worker] = field(default_factory=list)
+    places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+
+
+class Pool:
+    """Workers in lanes; `ask` may be called any number of times at once: requests wait for a place."""
+
+    def __init__(self, lanes: dict[str, Lane]) -> None:
+        self.lanes = lanes
+        self._states = {name: _State([], asyncio.Semaphore(lane.workers)) for name, lane in lanes.items()}
+        self._all: set[_Worker] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.confined = True
+
+    async def start(self) -> None:
+        """Have one worker of each lane ready."""
+        await asyncio.gather(*(self._prepare(name) for name in self.lanes))
+
+    async def ask(self, lane: str, task: str, given: dict[str, Any]) -> bytes:
+        """What a worker of the lane answers, as JSON text. Failure if it cannot."""
+        kind, places = self.lanes[lane], self._states[lane].places
+        await places.acquire()
+        work = asyncio.ensure_future(self._work(lane, task, given))
+        self._tasks.add(work)
+        work.add_done_callback(self._done)
+        work.add_done_callback(lambda _: places.release())
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            if not kind.reused:
+                work.cancel()  # a worker that serves many would cost more to begin anew than to wait for
+            raise
+
+    async def _work(self, lane: str, task: str, given: dict[str, Any]) -> bytes:
+        kind, state = self.lanes[lane], self._states[lane]
+        worker = state.idle.pop() if state.idle else await self._begun()
+        keep = False
+        try:
+            answer = await asyncio.wait_for(worker.ask(task, given), kind.seconds)
+            keep = kind.reused and worker.requests < _MOST_REQUESTS
+        except TimeoutError:
+            raise Failure(
+                "ResourceError", f"it took longer than {kind.seconds:g} s, and was stopped", "ask for less"
+            ) from None
+        except (EOFError, ConnectionError):
+            raise await self._ended(worker) from None
+        finally:
+            if keep:
+                state.idle.append(worker)
+            else:
+                self._soon(self._replace(worker, lane))
+        if not answer.startswith((b'{"value":', b'{"error":')):
+            raise Failure("InternalError", "the process sent no answer")
+        return answer
+
+    async def close(self) -> None:
+        """End all workers."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*(worker.end() for worker in list(self._all)))
+
+    async def _ended(self, worker: _Worker) -> Failure:
+        status = await worker.process.wait()
+        if status in (-getattr(signal, "SIGSEGV", 11), -getattr(signal, "SIGBUS", 7)):
+            return Failure("KernelFault", "the kernel accessed memory that is not there, and was ended")
+        if status == -getattr(signal, "SIGKILL", 9):
+            return Failure("ResourceError", "the process was killed: out of memory, most likely")
+        return Failure("ResourceError", f"the process ended (status {status})")
+
+    async def _replace(self, worker: _Worker, lane: str) -> None:
+        await worker.end()
+        self._all.discard(worker)
+        await self._prepare(lane)
+
+    async def _prepare(self, lane: str) -> None:
+        if not self._states[lane].idle:
+            self._states[lane].idle.append(await self._begun())
+
+    async def _begun(self) -> _Worker:
+        folder = temporary.make()
+        environment = {**os.environ, **cache.environment(), "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "headwater.ui.worker", folder, environment["HEADWATER_CACHE_DIR"]),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=environment,
+            start_new_session=os.name == "posix",
+        )
+        worker = _Worker(process, folder)
+        self._all.add(worker)
+        try:
+            told = json.loads(await asyncio.wait_for(worker.read(), _START_SECONDS))
+        except (EOFError, TimeoutError):
+            await worker.end()
+            self._all.discard(worker)
+            raise Failure("InternalError", "a worker could not be started") from None
+        self.confined = self.confined and bool(told["confined"])
+        return worker
+
+    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # who waits is told; if nobody does any more, nobody need be
