@@ -31,7 +31,7 @@ MOST_MESSAGE_BYTES: Final = 64 << 20
 PROTOCOL: Final = "headwater"
 QUICK, LONG = "quick", "long"
 LANES: Final = {
-    **dict.fromkeys(("chips", "explain", "check", "code", "table", "page"), QUICK),
+    **dict.fromkeys(("chips", "examples", "explain", "check", "code", "table", "page"), QUICK),
     **dict.fromkeys(("run", "simulate"), LONG),
 }
 """Every task that the page may ask for, and who does it."""

@@ -73,7 +73,8 @@ def readable() -> list[str]:
     """What Python, Headwater, clang and the system's libraries are read from."""
     paths = sysconfig.get_paths()
     found = [sys.prefix, sys.base_prefix, paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"]]
-    found += [str(Path(__file__).resolve().parents[1]), str(Path(sys.executable).resolve().parent)]
+    package = Path(__file__).resolve().parents[1]
+    found += [str(package), str(package.parent / "examples"), str(Path(sys.executable).resolve().parent)]
     return [*dict.fromkeys(found), *_SYSTEM]
 
 

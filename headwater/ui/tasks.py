@@ -17,6 +17,7 @@ import numpy as np
 import headwater as hw
 from headwater import chips
 from headwater.analyze.entry import analyze
+from headwater.analyze.report import Analysis
 from headwater.errors import HeadwaterError, SourceError, UsageError
 from headwater.files import Array, shape_of
 from headwater.ui import project
@@ -71,7 +72,10 @@ def told(error: HeadwaterError) -> dict[str, Any]:
 
 
 def _chips(_: Given) -> dict[str, Any]:
-    found = [chips.find(name) for name in chips.names()]
+    found = sorted(
+        ((name, chips.find(name)) for name in chips.names()),
+        key=lambda pair: (not pair[1].is_vliw, pair[1].generation, pair[1].name),
+    )
     rows = [
         {
             "id": name,
@@ -84,9 +88,53 @@ def _chips(_: Given) -> dict[str, Any]:
             "clock": chip.compute.clock_mhz,
             "bandwidth": chip.memory.gigabytes_per_second,
         }
-        for name, chip in zip(chips.names(), found, strict=True)
+        for name, chip in found
     ]
-    return {"chips": sorted(rows, key=lambda row: (row["family"] != "vliw", row["generation"], row["name"]))}
+    return {"chips": rows}
+
+
+_EXAMPLES: Final = (
+    (
+        "matmul/matmul.cl",
+        "Matrix product, tiled",
+        "matmult_tiled",
+        "random:128x128 random:128x128 n=128 k=128 m=128",
+        "128,128",
+    ),
+    ("median/median.cl", "Median filter of a picture", "medianfilter_rgba", "coffee.jpg", ""),
+    ("mandelbrot/mandelbrot.br", "Mandelbrot set (Brook+)", "mandelbrot", "-2.2 1.2 0.0125 200", ""),
+    ("nbody/nbody.cl", "N bodies", "step_bodies", "random:1024x4 zeros:1024x4 count=1024 0.01 0.01 local:4096", "1024"),
+    (
+        "black_scholes/black_scholes.br",
+        "Option prices (Brook+)",
+        "black_scholes",
+        "random:4096 random:4096 random:4096 0.02 0.3",
+        "",
+    ),
+    (
+        "reduction/reduction.cl",
+        "Sums by work-group",
+        "sum",
+        "random:65536 partial=zeros:16 count=65536 local:1024",
+        "4096",
+    ),
+    ("matmul/matmul.il", "Matrix product (ATI IL)", "", "", ""),
+    ("hip/heat.hip", "Heat equation (HIP)", "heat", "zeros:128x128 random:128x128 width=128 height=128 rate=0.1", ""),
+)
+
+
+def _examples(_: Given) -> dict[str, Any]:
+    from headwater import data
+
+    found = []
+    for file, title, kernel, words, size in _EXAMPLES:
+        with contextlib.suppress(FileNotFoundError):
+            path = data.example(file)
+            text = path.read_text(encoding="utf-8")
+            found.append(
+                {"name": path.name, "title": title, "text": text, "kernel": kernel, "words": words, "global": size}
+            )
+    return {"examples": found}
 
 
 def _explain(given: Given) -> dict[str, Any]:
@@ -116,15 +164,22 @@ def _check(given: Given) -> list[dict[str, Any]]:
 
 def _code(given: Given) -> dict[str, Any]:
     """The kernels' machine code on one chip, with all that is said of it; errors and warnings at their places."""
+    source, chip, kernel = Path(_main(given)), _chip(given.get("device")), given.get("kernel")
+    question = _question(given)
     try:
-        report = analyze(Path(_main(given)), device=_chip(given.get("device")), **_question(given))
+        try:
+            report = analyze(source, device=chip, kernel=kernel, **question)
+        except SourceError:
+            raise
+        except UsageError:  # the kernel has another name now
+            report = analyze(source, device=chip, **question)
     except SourceError:
         found = _check(given)
-        if not found:
+        if not any(one["severity"] == "error" for one in found):
             raise
-        return {"kernels": [], "diagnostics": found, "refused": []}
+        return {"kernels": [], "names": [], "diagnostics": found, "refused": []}
     kernels = []
-    for analysis in report:
+    for analysis in report.analyses[:1]:
         made = analysis.as_json()
         for row, step in zip(made["code"], analysis.code.steps, strict=True):
             row |= {"label": step.label, "clause": step.clause, "waits": step.waits, "via": step.via}
@@ -133,10 +188,20 @@ def _code(given: Given) -> dict[str, Any]:
     refused = [{"kernel": r.kernel, **told(r.error)} for r in report.refused]
     return {
         "kernels": kernels,
+        "names": _kernel_names(report[0]),
         "diagnostics": _check(given) if report.warnings else [],
         "refused": refused,
         "texts": dict(built.texts) if built is not None else {},
     }
+
+
+def _kernel_names(analysis: Analysis) -> list[str]:
+    """All kernels of the analysis's source, as the source calls them."""
+    built = analysis.built
+    if built is None:
+        return [analysis.name]
+    codes = [code.kernel for code in built.codes]
+    return list(dict.fromkeys(built.entries.get(name, name) for name in codes)) + list(built.refused)
 
 
 def _table(given: Given) -> dict[str, Any]:
@@ -149,7 +214,7 @@ def _table(given: Given) -> dict[str, Any]:
     for name in names:
         chip = _chip(name)
         try:
-            report = analyze(Path(_main(given)), device=chip, **_question(given))
+            report = analyze(Path(_main(given)), device=chip, kernel=kernel, **_question(given))
         except HeadwaterError as error:
             rows.append({"device": name, "refused": error.message})
             continue
@@ -386,6 +451,7 @@ def _timeline(report: Any) -> dict[str, Any]:
 
 TASKS: Final[dict[str, Callable[[Given], Any]]] = {
     "chips": _chips,
+    "examples": _examples,
     "explain": _explain,
     "check": _check,
     "code": _code,

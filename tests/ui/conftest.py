@@ -18,6 +18,7 @@ TOKEN = "t" * 32
 class Served:
     port: int
     pool: object
+    token: str = TOKEN
 
     @property
     def url(self):
