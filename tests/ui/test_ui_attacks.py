@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 httpx = pytest.importorskip("httpx")
-websockets = pytest.importorskip("websockets")
+exceptions = pytest.importorskip("websockets.exceptions")
 
 SECRET = "headwater_secret_8141"
 KERNEL = "kernel void k(global float *a) { a[get_global_id(0)] = 1; }\n"
@@ -65,7 +65,7 @@ def test_pages_are_for_those_who_call_the_server_by_its_name(served, headers, pa
     ids=str,
 )
 def test_sockets_are_for_the_page_with_the_token(served, options):
-    with pytest.raises(websockets.exceptions.InvalidStatus) as refused, served.socket(**options):
+    with pytest.raises(exceptions.InvalidStatus) as refused, served.socket(**options):
         pass
     assert refused.value.response.status_code in (400, 403)
 
@@ -117,7 +117,7 @@ def test_the_page_forbids_all_that_is_not_its_own(served):
 def test_what_is_no_request_ends_the_connection(served, message):
     with served.socket() as socket:
         socket.send(message)
-        with pytest.raises(websockets.exceptions.ConnectionClosed):
+        with pytest.raises(exceptions.ConnectionClosed):
             socket.recv(timeout=20)
 
 
@@ -128,7 +128,7 @@ def test_messages_have_an_end(served):
         socket.send("x" * (MOST_MESSAGE_BYTES + 1))
         socket.recv(timeout=30)
 
-    with served.socket() as socket, pytest.raises(websockets.exceptions.ConnectionClosed) as closed:
+    with served.socket() as socket, pytest.raises(exceptions.ConnectionClosed) as closed:
         send(socket)
     assert closed.value.rcvd is None or closed.value.rcvd.code == 1009
 
@@ -140,7 +140,7 @@ def test_floods_of_requests_end_the_connection(served):
         for number in range(10_000):
             socket.send(json.dumps({"id": number, **request}))
 
-    with served.socket() as socket, pytest.raises(websockets.exceptions.ConnectionClosed):
+    with served.socket() as socket, pytest.raises(exceptions.ConnectionClosed):
         send(socket)
 
 
