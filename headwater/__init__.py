@@ -28,6 +28,7 @@ _PUBLIC = {
     "Image": "headwater.runtime",
     "Sampler": "headwater.runtime",
     "map": "headwater.jobs.spread",
+    "spread": "headwater.jobs.parts",
     "show": "headwater.pictures.show",
     "animate": "headwater.pictures.show",
     "iterator": "headwater.brook.iterators",
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
         SourceError as SourceError,
         UsageError as UsageError,
     )
+    from headwater.jobs.parts import spread as spread
     from headwater.jobs.spread import map as map
     from headwater.pictures.show import animate as animate, show as show
     from headwater.runtime import (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.errors import UsageError
+from headwater.jobs.parts import Parts, on_each
 from headwater.runtime.interface import resolve
 
 if TYPE_CHECKING:
@@ -32,11 +33,12 @@ Piece = tuple[int, int]
 def map(
     kernel: Any,
     *args: Any,
-    devices: Sequence[Device | str],
+    devices: Sequence[Device | str] | None = None,
     size: int | Sequence[int] | None = None,
     local: Sequence[int] | None = None,
     split: Sequence[str] = (),
     shares: dict[str, int] | None = None,
+    out: Any = None,
 ) -> Any:
     """Run a kernel on several devices at once, each on a part of the domain.
 
@@ -49,11 +51,22 @@ def map(
     where a piece begins and ends in the cut dimension, such as ``lambda begin, end: end - begin`` for a count. Arrays
     are written in place.
 
+    Arguments that are `headwater.spread` over devices stay there: each device runs the kernel once on its own parts,
+    ``devices`` is not given, and a Brook+ kernel's results are parts, too, or written to those of ``out``. They are
+    ready when `Parts.wait` returns or they are read.
+
     ``shares``, if given, is filled: device's name -> rows that it computed. UsageError for what cannot be cut.
     """
+    if any(isinstance(value, Parts) for value in args):
+        return _in_parts(kernel, args, devices, size, local, shares, out)
+    if devices is None:
+        raise UsageError("map wants devices, or arguments that are spread over them", hint='devices=["cpu", "gpu"]')
+    if out is not None:
+        raise UsageError("out= is for arguments that are spread over devices", hint="hw.spread(array, devices)")
     chosen = [resolve(device) for device in devices]
     if not chosen:
         raise UsageError("map wants at least one device", hint='devices=["cpu", "gpu"]')
+    kernel, args = _brook_kernel(kernel, args)
     if kernel.program.language == "brook":
         if size is not None or local is not None or split:
             raise UsageError("size, local and split are for OpenCL C; a Brook+ kernel's size is its streams'")
@@ -132,15 +145,92 @@ def _spread(
     return sorted(found, key=lambda one: one[0])
 
 
-def _brook(kernel: Any, args: Sequence[Any], devices: Sequence[Device], shares: Any) -> Any:
-    signature = kernel.info
-    kinds = [parameter.kind for parameter in signature.parameters]
-    passed = [one for one in signature.parameters if one.kind not in ("output", "scatter", "reduce")]
-    if "scatter" in kinds or signature.uses_position:
+def _brook_kernel(kernel: Any, args: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """The Brook+ kernel that a stream kernel in Python is for such arguments, and what is passed to it."""
+    compiled = getattr(kernel, "compiled", None)
+    if compiled is None:
+        return kernel, tuple(args)
+    made, passed = compiled(*args)
+    return made, tuple(passed)
+
+
+def _in_parts(
+    kernel: Any,
+    args: Sequence[Any],
+    devices: Any,
+    size: int | Sequence[int] | None,
+    local: Sequence[int] | None,
+    shares: Any,
+    out: Any,
+) -> Any:
+    """A launch on each of the devices on which arguments have parts."""
+    parts = [value for value in args if isinstance(value, Parts)]
+    outs = [] if out is None else list(out) if isinstance(out, (list, tuple)) else [out]
+    first = parts[0]
+    for other in [*parts, *outs]:
+        if not isinstance(other, Parts) or other.devices != first.devices or other.bounds != first.bounds:
+            raise UsageError(f"{other!r:.80} does not lie as {first!r:.80} does", hint="spread them alike")
+    if devices is not None and [resolve(device) for device in devices] != list(first.devices):
+        raise UsageError("the devices are those of the parts", hint="leave devices= out")
+    several = [[value.streams[k] if isinstance(value, Parts) else value for value in args]
+               for k in range(len(first.streams))]  # fmt: skip
+    chosen = [_brook_kernel(kernel, some) for some in several]
+    brook = chosen[0][0].program.language == "brook"
+    if brook and (size is not None or local is not None):
+        raise UsageError("size and local are for OpenCL C; a Brook+ kernel's size is its streams'")
+    if not brook and (size is None or outs):
+        raise UsageError(f"{kernel.name} is an OpenCL C kernel and needs a global size, and no out=", hint="size=(n,)")
+    if brook:
+        _refuse_positions(chosen[0][0])
+
+    def run(number: int) -> Any:
+        one, some = chosen[number]
+        if brook:
+            given = tuple(part.streams[number] for part in outs)
+            made = one(*some, out=given or None, device=first.devices[number])
+            return made
+        begin, end = first.bounds[number : number + 2]
+        whole = (size,) if isinstance(size, int) else tuple(size or ())
+        rows = (end - begin) * whole[-1] // first.shape[0]
+        some = [value(begin, end) if callable(value) else value for value in some]
+        return one[(*whole[:-1], rows), local](*some, device=first.devices[number])
+
+    made = on_each(len(chosen), run)
+    if shares is not None:
+        for number, device in enumerate(first.devices):
+            rows = first.bounds[number + 1] - first.bounds[number]
+            shares[device.name] = shares.get(device.name, 0) + rows
+    if not brook:
+        for event in made:
+            event.wait()
+        return None
+    if chosen[0][0].info.is_reduction:
+        return _reduced(chosen[0][0], made, first.dtype, first.devices[0])
+    if outs:
+        return out
+    if isinstance(made[0], tuple):
+        return tuple(Parts(some) for some in zip(*made, strict=True))
+    return Parts(made)
+
+
+def _refuse_positions(kernel: Any) -> None:
+    if any(parameter.kind == "scatter" for parameter in kernel.info.parameters) or kernel.info.uses_position:
         raise UsageError(
-            f"{kernel.name} knows positions in the whole domain (indexof, scatter): it cannot be cut",
+            f"{kernel.name} knows positions in the whole domain (indexof, instance, scatter): it cannot be cut",
             hint="run it on one device",
         )
+
+
+def _reduced(kernel: Any, parts: Sequence[Any], dtype: Any, device: Device) -> Any:
+    if any(np.ndim(part) and np.size(part) > 1 for part in parts):
+        raise UsageError(f"{kernel.name} reduces to a stream: it cannot be cut")
+    return kernel(np.array([np.reshape(part, ()) for part in parts], dtype), device=device)
+
+
+def _brook(kernel: Any, args: Sequence[Any], devices: Sequence[Device], shares: Any) -> Any:
+    signature = kernel.info
+    passed = [one for one in signature.parameters if one.kind not in ("output", "scatter", "reduce")]
+    _refuse_positions(kernel)
     if len(args) != len(passed):
         names = ", ".join(one.name for one in passed)
         raise UsageError(f"{kernel.name} takes {len(passed)} arguments ({names}), {len(args)} given")
@@ -157,10 +247,7 @@ def _brook(kernel: Any, args: Sequence[Any], devices: Sequence[Device], shares: 
     granule = max(1, GRANULE // max(1, next(iter(streams.values()))[0].size))
     parts = [part for _, part in _spread(total, granule, devices, run, shares)]
     if signature.is_reduction:
-        if any(np.ndim(part) and np.size(part) > 1 for part in parts):
-            raise UsageError(f"{kernel.name} reduces to a stream: it cannot be cut")
-        stream = next(iter(streams.values()))
-        return kernel(np.array([np.reshape(part, ()) for part in parts], stream.dtype), device=devices[0])
+        return _reduced(kernel, parts, next(iter(streams.values())).dtype, devices[0])
     if isinstance(parts[0], tuple):
         return tuple(np.concatenate(some) for some in zip(*parts, strict=True))
     return np.concatenate(parts)

@@ -201,14 +201,27 @@ class StreamKernel(PythonFunction):
 
     def __call__(self, *args: Any, out: Any = None, **options: Any) -> Any:
         """Run the kernel; see the class."""
-        if self.reduction and len(args) == 1:
-            args = (args[0], args[0])
-        elif self.reduction or len(args) != len(self.parameters) or any(n in options for n in self.parameters):
-            args = self._bound_stream(args, options) if self.reduction else self.bound(args, options)
+        special, passed = self._passed(args, options)
+        if self.reduction or not special.translation.written:
+            return special.kernel(*passed, out=out, **options)
+        made = special.kernel(*passed, out=self._outs(special, args, out), **options)
+        parts = made if isinstance(made, tuple) else (made,)
+        wanted = [part for p, part in zip(_outs_of(special.kernel), parts, strict=True) if p.kind == "output"]
+        return None if not wanted else wanted[0] if len(wanted) == 1 else tuple(wanted)
+
+    def compiled(self, *args: Any) -> tuple[BrookKernel, list[Any]]:
+        """The Brook+ kernel that it is for such arguments, and what is passed to that."""
+        special, passed = self._passed(args, {})
+        return special.kernel, passed
+
+    def _passed(self, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Special, list[Any]]:
+        if self.reduction:
+            args = args * 2 if len(args) == 1 else self._bound_stream(args, options)
+            return self._special_for(args), [args[-1]]
+        if len(args) != len(self.parameters) or any(name in options for name in self.parameters):
+            args = self.bound(args, options)
         special = self._special_for(args)
         translation = special.translation
-        if self.reduction:
-            return special.kernel(args[-1], out=out, **options)
         passed = [
             value
             for at, value in enumerate(args)
@@ -216,13 +229,7 @@ class StreamKernel(PythonFunction):
         ]
         for extra in translation.extras:
             passed.append(extra.table if extra.table is not None else args[extra.position].shape[extra.axis])
-        if not translation.written:
-            return special.kernel(*passed, out=out, **options)
-        outs = self._outs(special, args, out)
-        made = special.kernel(*passed, out=outs, **options)
-        parts = made if isinstance(made, tuple) else (made,)
-        wanted = [part for p, part in zip(_outs_of(special.kernel), parts, strict=True) if p.kind == "output"]
-        return None if not wanted else wanted[0] if len(wanted) == 1 else tuple(wanted)
+        return special, passed
 
     def _bound_stream(self, args: Sequence[Any], options: dict[str, Any]) -> tuple[Any, ...]:
         element = self.parameters[1]
