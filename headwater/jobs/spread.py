@@ -192,8 +192,8 @@ def _in_parts(
         begin, end = first.bounds[number : number + 2]
         whole = (size,) if isinstance(size, int) else tuple(size or ())
         rows = (end - begin) * whole[-1] // first.shape[0]
-        some = [value(begin, end) if callable(value) else value for value in some]
-        return one[(*whole[:-1], rows), local](*some, device=first.devices[number])
+        own = [value(begin, end) if callable(value) else value for value in some]
+        return one[(*whole[:-1], rows), local](*own, device=first.devices[number])
 
     made = on_each(len(chosen), run)
     if shares is not None:
