@@ -119,8 +119,8 @@ def main() -> None:
     if len(devices) < 2:
         parser.error(f"two devices are wanted, {len(devices)} found: --devices cpu,vega64")
     sizes = {
-        "black_scholes": (black_scholes, 1 << 27),
-        "monte_carlo": (monte_carlo, 1 << 25),
+        "black_scholes": (black_scholes, 1 << 28),
+        "monte_carlo": (monte_carlo, 1 << 28),
         "nbody": (nbody, 1 << 18),
     }
     results = {}

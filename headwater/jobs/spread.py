@@ -188,6 +188,9 @@ def _in_parts(
         if brook:
             given = tuple(part.streams[number] for part in outs)
             made = one(*some, out=given or None, device=first.devices[number])
+            # NVIDIA's driver begins nothing before it is flushed or waited for, and waits for one device at a time:
+            # two H200 without it took as long as one.
+            first.devices[number].flush()
             return made
         begin, end = first.bounds[number : number + 2]
         whole = (size,) if isinstance(size, int) else tuple(size or ())
@@ -195,7 +198,8 @@ def _in_parts(
         own = [value(begin, end) if callable(value) else value for value in some]
         return one[(*whole[:-1], rows), local](*own, device=first.devices[number])
 
-    made = on_each(len(chosen), run)
+    launched_at_once = brook and not chosen[0][0].info.is_reduction and all(d.kind == "opencl" for d in first.devices)
+    made = [run(number) for number in range(len(chosen))] if launched_at_once else on_each(len(chosen), run)
     if shares is not None:
         for number, device in enumerate(first.devices):
             rows = first.bounds[number + 1] - first.bounds[number]

@@ -188,6 +188,9 @@ class Device(ABC):
     def finish(self) -> None:
         """Wait for everything launched on the device's default queue."""
 
+    def flush(self) -> None:
+        """Have what was launched on the default queue begin, if the device has not begun it by itself."""
+
     def prepare(
         self, kernel: DeviceKernel, global_size: Size, local_size: Size | None = None, offset: Size = ()
     ) -> Prepared:

@@ -141,3 +141,12 @@ def test_what_cannot_be_is_said(brook):
     ):
         with pytest.raises(UsageError, match=message):
             call()
+
+
+def test_launches_begin_before_any_is_waited_for(brook, monkeypatch):
+    from headwater.runtime.interface import Device
+
+    flushed = []
+    monkeypatch.setattr(Device, "flush", lambda self: flushed.append(self.name))
+    hw.map(brook.saxpy, 1.0, *[hw.spread(floats(64), ["vega64", "hd5870"])] * 2)
+    assert sorted(flushed) == ["hd5870", "vega64"]

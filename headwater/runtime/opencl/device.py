@@ -357,6 +357,13 @@ class ClDevice(Device):
     def finish(self) -> None:
         self.finish_queue(self.queue)
 
+    def flush(self) -> None:
+        cl = pyopencl()
+        try:
+            self.queue.flush()
+        except cl.Error as error:
+            raise translate_error(error, f"a launch on {self.description} failed") from None
+
 
 class ClDeviceKernel(DeviceKernel):
     """A kernel built by an OpenCL driver: ``cl_kernel``, and the ``arguments`` that are set in it or in its like."""
