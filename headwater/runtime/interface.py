@@ -190,6 +190,7 @@ class Device(ABC):
 
     def flush(self) -> None:
         """Have what was launched on the default queue begin, if the device has not begun it by itself."""
+        return
 
     def prepare(
         self, kernel: DeviceKernel, global_size: Size, local_size: Size | None = None, offset: Size = ()
