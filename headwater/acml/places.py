@@ -27,12 +27,14 @@ USUAL = {
 def _places() -> dict[str, tuple[str, str]]:
     """Name -> module that makes the function, and the module's function to call with the name."""
     from headwater.acml.fourier import names as transforms
+    from headwater.acml.random.states import names as generators
     from headwater.acml.routines import rows
     from headwater.acml.vector import names as functions
 
     return {
         **dict.fromkeys(rows(), ("headwater.acml.native", "routine")),
         **dict.fromkeys(functions(), ("headwater.acml.vector", "function")),
+        **dict.fromkeys(generators(), ("headwater.acml.random.states", "function")),
         **dict.fromkeys(transforms(), ("headwater.acml.fourier", "function")),
     }
 

@@ -1,0 +1,193 @@
+"""A generator's name or ACML's number, and seeds, in; its state and how it goes on, as data, pass out.
+
+States are arrays of words that never change: `Base.after` gives a later one. Nothing here makes a number of a
+sequence but for the Mersenne Twister's skip, which NumPy does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from headwater.errors import UsageError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+RUN = 32
+"""Results in a row that a work-item of a linear generator makes."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Recurrences x = A x modulo a number, combined: one matrix (rows) and one modulus a component.
+
+    ``define``: what `kernels.cl` calls how they are combined. ``state``: length of ACML's STATE.
+    """
+
+    name: str
+    define: str
+    matrices: tuple[tuple[tuple[int, ...], ...], ...]
+    moduli: tuple[int, ...]
+    state: int
+
+    @property
+    def order(self) -> int:
+        """Words of a component's state."""
+        return len(self.matrices[0])
+
+
+_MRG = 4294967087, 4294944443
+LINEAR = {
+    # Multiplier 13**13, modulus 2**59: NAG G05CAF, which ACML calls the basic generator.
+    "nag": Linear("nag", "-D NAG -D POWER_OF_2", (((13**13,),),), (2**59,), 16),
+    # Applied Statistics 31 (1982), algorithm AS 183.
+    "wichmann_hill": Linear("wichmann_hill", "-D WH", (((171,),), ((172,),), ((170,),)), (30269, 30307, 30323), 20),
+    # Computational Statistics and Data Analysis 51 (2006).
+    "wichmann_hill_2006": Linear(
+        "wichmann_hill_2006",
+        "-D WH",
+        (((11600,),), ((47003,),), ((23000,),), ((33000,),)),
+        (2147483579, 2147483543, 2147483423, 2147483123),
+        20,
+    ),
+    # Operations Research 47 (1999).
+    "mrg32k3a": Linear(
+        "mrg32k3a",
+        "-D MRG",
+        (
+            ((0, 1, 0), (0, 0, 1), (_MRG[0] - 810728, 1403580, 0)),
+            ((0, 1, 0), (0, 0, 1), (_MRG[1] - 1370589, 0, 527612)),
+        ),
+        _MRG,
+        61,
+    ),
+    # Communications of the ACM 31 (1988).
+    "ecuyer": Linear("ecuyer", "-D ECUYER", (((40014,),), ((40692,),)), (2147483563, 2147483399), 20),
+}
+NAMES = (*LINEAR, "mt19937", "philox")
+ACML_IDS = {(1, 1): "nag", (2, 1): "wichmann_hill", (2, 2): "wichmann_hill_2006", (3, 1): "mt19937", (4, 1): "mrg32k3a",
+            (6, 1): "philox", (7, 1): "ecuyer"}  # fmt: skip
+"""GENID and SUBID -> generator. 1 to 4 are ACML's; its 5, Blum-Blum-Shub, is not here; 6 and 7 are ours."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """A generator with its state before the next result: ``words`` (of 64 bits; 32 for mt19937), ``at`` (philox: place
+    of the next result in the sequence), ``leap``: from one result to the next."""
+
+    name: str
+    words: tuple[int, ...]
+    single: bool = False
+    at: int = 0
+    leap: int = 1
+
+    def after(self, count: int) -> Base:
+        """The state ``count`` results later."""
+        steps = count * self.leap
+        if self.name == "philox":
+            return replace(self, at=self.at + steps)
+        if self.name == "mt19937":
+            return replace(self, words=_twisted(self.words, steps * (1 if self.single else 2)))
+        return replace(self, words=_moved(LINEAR[self.name], self.words, steps))
+
+    def frog(self, k: int, number: int) -> Base:
+        """Results k, k + number, k + 2 number … (k from 0) of the sequence."""
+        if self.name in LINEAR or self.name == "philox":
+            # a linear generator makes a result after it has gone on, by leap steps: it starts so many before
+            start = k + 1 - number if self.name in LINEAR else k
+            return replace(self.after(start), leap=self.leap * number)
+        return replace(self.after(k), leap=self.leap * number)
+
+
+def seeded(name: str, seed: int | Sequence[int], single: bool = False) -> Base:
+    """The generator at its beginning. ``seed``: one number of at least 0, or the words of a whole state.
+
+    One seed gives mt19937 and philox NumPy's states (``RandomState(seed)``, and Philox with ``key=seed``), mrg32k3a
+    and ecuyer that word in all places, Wichmann and Hill's the seed modulo each modulus.
+    """
+    if name not in NAMES:
+        raise UsageError(f"no generator {name!r}", hint=f"there are {', '.join(NAMES)}")
+    words = [int(seed)] if isinstance(seed, (int, np.integer)) else [int(word) for word in seed]
+    if not words or min(words) < 0:
+        raise UsageError(f"seeds are numbers of at least 0, not {seed!r:.60}")
+    if name == "philox":
+        key = words[0] if len(words) == 1 else words[0] | words[1] << 64
+        if key >> 128:
+            raise UsageError("philox has a key of 128 bits")
+        return Base(name, (0, 0, 0, 0, key & (2**64 - 1), key >> 64), single)
+    if name == "mt19937":
+        if len(words) == 624:
+            return Base(name, tuple(word & 0xFFFFFFFF for word in words), single)
+        legacy = np.random.RandomState(words[0] & 0xFFFFFFFF if len(words) == 1 else [w & 0xFFFFFFFF for w in words])
+        return Base(name, tuple(map(int, legacy.get_state(legacy=False)["state"]["key"])), single)
+    what = LINEAR[name]
+    length = len(what.moduli) * what.order
+    if name == "nag":
+        return Base(name, ((2 * words[0] + 1) % 2**59,), single)
+    spread = (words * length)[:length] if len(words) == 1 else words[:length]
+    if len(spread) < length:
+        raise UsageError(f"{name} takes one seed or {length}, not {len(words)}")
+    state = [word % what.moduli[i // what.order] for i, word in enumerate(spread)]
+    for c in range(len(what.moduli)):
+        if not any(state[c * what.order : (c + 1) * what.order]):
+            state[c * what.order] = 1  # a component of zeros stays so
+    return Base(name, tuple(state), single)
+
+
+def _twisted(words: tuple[int, ...], steps: int) -> tuple[int, ...]:
+    """The 624 words before a result ``steps`` later. NumPy makes words by blocks of 624: the wanted ones are the end
+    of one block and the beginning of the next."""
+    blocks, rest = divmod(steps, 624)
+    made: Any = np.random.MT19937(0)
+    made.state = {**made.state, "state": {"key": np.array(words, np.uint32), "pos": 624}}
+    made.random_raw(blocks * 624, output=False)
+    before = made.state["state"]["key"]
+    made.random_raw(rest, output=False)
+    after = made.state["state"]["key"]
+    return tuple(map(int, (*before[rest:], *after[:rest]) if rest else before))
+
+
+def _product(a: Any, b: Any, modulus: int) -> list[list[int]]:
+    columns = list(zip(*b, strict=True))
+    return [[sum(x * y for x, y in zip(row, column, strict=True)) % modulus for column in columns] for row in a]
+
+
+def _power(matrix: Any, exponent: int, modulus: int, period: int) -> list[list[int]]:
+    """The matrix to the power, which may be negative: it is taken modulo a multiple of the recurrence's period."""
+    exponent %= period
+    result = [[int(i == j) for j in range(len(matrix))] for i in range(len(matrix))]
+    base = [list(row) for row in matrix]
+    while exponent:
+        if exponent & 1:
+            result = _product(result, base, modulus)
+        base, exponent = _product(base, base, modulus), exponent >> 1
+    return result
+
+
+def _period(what: Linear, c: int) -> int:
+    """A number of steps after which the component is where it was (m**r - 1; 2**57 of NAG's divides 2**59)."""
+    return what.moduli[c] if what.name == "nag" else what.moduli[c] ** what.order - 1
+
+
+def _moved(what: Linear, words: tuple[int, ...], steps: int) -> tuple[int, ...]:
+    found: list[int] = []
+    for c, (matrix, modulus) in enumerate(zip(what.matrices, what.moduli, strict=True)):
+        power = _power(matrix, steps, modulus, _period(what, c))
+        part = words[c * what.order : (c + 1) * what.order]
+        found += [sum(x * y for x, y in zip(row, part, strict=True)) % modulus for row in power]
+    return tuple(found)
+
+
+@cache
+def jumps(name: str, leap: int) -> Array:
+    """The matrices that `kernels.cl` takes: of RUN << bit results for 32 bits, then of one; components' by rows."""
+    what = LINEAR[name]
+    found: list[int] = []
+    for steps in (*(leap * RUN << bit for bit in range(32)), leap):
+        for c, (matrix, modulus) in enumerate(zip(what.matrices, what.moduli, strict=True)):
+            power = _power(matrix, steps, modulus, _period(what, c))
+            found += [word for row in power for word in row]
+    return np.array(found, np.uint64)

@@ -1,0 +1,162 @@
+"""ACML's random numbers: a routine's name in, the function in ACML's order of arguments, over its STATE arrays, out.
+
+``info = drandinitialize(genid, subid, seed, lseed, state, lstate)``, then ``info = dranduniform(n, a, b, state, x)``;
+STATE is an array of 32-bit ints that can be copied. Names that begin with s are of single precision: a state belongs to
+the precision that it was made for. INFO = -i names argument i. A seed array of one word, or of a whole state's.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from headwater.acml.native import whole
+from headwater.acml.random.distributions import illegal, table
+from headwater.acml.random.generator import Generator
+from headwater.acml.random.generators import ACML_IDS, LINEAR, Base, seeded
+from headwater.errors import UsageError
+
+_MAGIC = 0x41434D4C
+_LENGTH = {"mt19937": 633, "philox": 28, **{name: what.state for name, what in LINEAR.items()}}
+"""Of STATE. Those of ACML's generators are ACML's."""
+_SEEDS = {
+    "mt19937": 624,
+    "philox": 2,
+    "nag": 1,
+    **{n: len(w.moduli) * w.order for n, w in LINEAR.items() if n != "nag"},
+}
+
+
+@cache
+def names() -> list[str]:
+    """All routines: initialize, skipahead, leapfrog and the distributions, in both precisions."""
+    return [f"{kind}rand{what}" for kind in "ds" for what in ("initialize", "skipahead", "leapfrog", *table())]
+
+
+def function(name: str) -> Any:
+    """The function of that name."""
+    what, single = name[5:], name[0] == "s"
+    found: Any = {"initialize": _initialize, "skipahead": _skip, "leapfrog": _leapfrog}.get(what)
+    made: Any = partial(_draw, name, what, single) if found is None else partial(found, name, single)
+    arguments = table()[what].arguments if found is None else ()
+    made.__doc__ = f"``{name}({', '.join(('n', *arguments, 'state', 'x'))})``; see `headwater.acml.random.states`."
+    return made
+
+
+def _save(base: Base, state: Any) -> None:
+    genid, subid = next(ids for ids, name in ACML_IDS.items() if name == base.name)
+    length = _LENGTH[base.name]
+    words = np.array(base.words, np.uint32 if base.name == "mt19937" else np.uint64).view(np.uint32)
+    if base.name == "philox":
+        words = np.array([*base.words, base.at & (2**64 - 1), base.at >> 64 & (2**64 - 1)], np.uint64).view(np.uint32)
+    leap = np.array([base.leap], np.uint64).view(np.uint32)
+    head = np.array([length, _MAGIC, genid, subid, base.single, *leap], np.uint32)
+    state[: 7 + len(words)] = np.concatenate([head, words]).view(np.int32)
+    state[length - 1] = _MAGIC
+
+
+def _load(state: Any, single: bool) -> Base | None:
+    """The generator of a STATE array; None if it is none, or of the other precision."""
+    if not isinstance(state, np.ndarray) or state.dtype != np.int32 or state.ndim != 1 or state.size < 16:
+        return None
+    name = ACML_IDS.get((int(state[2]), int(state[3])))
+    if name is None or state[1] != _MAGIC or state.size < _LENGTH[name] or state[_LENGTH[name] - 1] != _MAGIC:
+        return None
+    if bool(state[4]) != single:
+        return None
+    leap = int(np.ascontiguousarray(state[5:7]).view(np.uint64)[0])
+    count = 624 if name == "mt19937" else 16 if name == "philox" else 2 * len(LINEAR[name].moduli) * LINEAR[name].order
+    words = np.ascontiguousarray(state[7 : 7 + count]).view(np.uint32 if name == "mt19937" else np.uint64)
+    numbers = tuple(map(int, words))
+    if name == "philox":
+        return Base(name, numbers[:6], single, numbers[6] | numbers[7] << 64, leap)
+    return Base(name, numbers, single, 0, leap)
+
+
+def _asked(value: Any, name: str, label: str, wanted: int) -> int | None:
+    """A length that may be an array of one int: below 1 it is a question, answered in the array, and None passes out."""
+    length = whole(value[0] if isinstance(value, np.ndarray) and value.size == 1 else value, label, name)
+    if length >= 1:
+        return length
+    if isinstance(value, np.ndarray):
+        value[0] = wanted
+    return None
+
+
+def _initialize(name: str, single: bool, *args: Any) -> int:
+    if len(args) != 6:
+        raise UsageError(f"{name}(genid, subid, seed, lseed, state, lstate) takes 6 arguments, not {len(args)}")
+    genid, subid, seed, lseed, state, lstate = args
+    genid, subid = whole(genid, "genid", name), whole(subid, "subid", name)
+    found = ACML_IDS.get((genid, subid)) or (ACML_IDS.get((genid, 1)) if genid != 2 else None)
+    if found is None:
+        return -2 if genid == 2 else -1
+    seeds, length = _asked(lseed, name, "lseed", _SEEDS[found]), _asked(lstate, name, "lstate", _LENGTH[found])
+    if seeds is None or length is None:
+        return 0
+    if length < _LENGTH[found] or not isinstance(state, np.ndarray) or state.size < _LENGTH[found]:
+        return -6
+    if state.dtype != np.int32 or state.ndim != 1 or not state.flags.writeable:
+        raise UsageError(f"{name}: state is an array of one dimension of int32")
+    words = [int(word) for word in np.atleast_1d(np.asarray(seed))[:seeds]]
+    if not words or min(words) < 0:
+        return -3
+    if 1 < len(words) < _SEEDS[found] and found != "mt19937":
+        return -4
+    _save(seeded(found, words[: _SEEDS[found]], single), state)
+    return 0
+
+
+def _skip(name: str, single: bool, *args: Any) -> int:
+    if len(args) != 2:
+        raise UsageError(f"{name}(n, state) takes 2 arguments, not {len(args)}")
+    count = args[0].__index__()
+    base = _load(args[1], single)
+    if count < 0 or base is None:
+        return -1 if count < 0 else -2
+    _save(base.after(count), args[1])
+    return 0
+
+
+def _leapfrog(name: str, single: bool, *args: Any) -> int:
+    if len(args) != 3:
+        raise UsageError(f"{name}(n, k, state) takes 3 arguments, not {len(args)}")
+    number, k = whole(args[0], "n", name), whole(args[1], "k", name)
+    base = _load(args[2], single)
+    if number < 1:
+        return -1
+    if not 1 <= k <= number:
+        return -2
+    if base is None:
+        return -3
+    _save(base.frog(k - 1, number), args[2])
+    return 0
+
+
+def _draw(name: str, what: str, single: bool, *args: Any) -> int:
+    row = table()[what]
+    wanted = ("n", *row.arguments, "state", "x")
+    if len(args) != len(wanted):
+        raise UsageError(f"{name}({', '.join(wanted)}) takes {len(wanted)} arguments, not {len(args)}")
+    n, *numbers, state, x = args
+    n = whole(n, "n", name)
+    if n < 0:
+        return -1
+    bad = illegal(row, tuple(numbers))
+    if bad is not None:
+        return -(bad + 2)
+    base = _load(state, single)
+    if base is None:
+        return -(len(wanted) - 1)
+    dtype = np.dtype(np.int32 if row.discrete else np.float32 if single else np.float64)
+    if not isinstance(x, np.ndarray) or x.dtype != dtype or x.ndim != 1 or not x.flags.writeable:
+        raise UsageError(f"{name}: x is an array of one dimension of {dtype}, which is written")
+    if x.size < n:
+        raise UsageError(f"{name}: x has {x.size} elements, and {n} are needed")
+    generator = Generator("nag", dtype=np.float32 if single else np.float64)
+    generator.base = base
+    x[:n] = generator.draw(what, n, *numbers)
+    _save(generator.base, state)
+    return 0
