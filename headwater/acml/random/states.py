@@ -76,7 +76,7 @@ def _load(state: Any, single: bool) -> Base | None:
 
 
 def _asked(value: Any, name: str, label: str, wanted: int) -> int | None:
-    """A length that may be an array of one int: below 1 it is a question, answered in the array, and None passes out."""
+    """A length, or an array of one int. Below 1 it is a question, answered in the array, and None passes out."""
     length = whole(value[0] if isinstance(value, np.ndarray) and value.size == 1 else value, label, name)
     if length >= 1:
         return length

@@ -1,0 +1,258 @@
+"""Streams in, their discrete Fourier transforms on the device out, as `scipy.fft` defines and names them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from headwater.acml.streams.programs import empty, floats, groups, on_device, program
+from headwater.errors import UsageError
+from headwater.runtime import Device, Stream, stream
+
+_RADICES = (4, 2, 3, 5, 7, 11, 13)
+"""Lengths that have other prime factors are transformed by a convolution (Bluestein)."""
+
+
+def radices(n: int) -> tuple[int, ...] | None:
+    """The radices of the passes of a length; None if it has other factors."""
+    found = []
+    for radix in _RADICES:
+        while n % radix == 0:
+            found.append(radix)
+            n //= radix
+    return tuple(found) if n == 1 else None
+
+
+@cache
+def _roots(n: int, dtype: np.dtype[Any], device: Device) -> Stream:
+    """exp(-2 pi i t / n), each correct to the last digit or so: angles are reduced to an eighth of a turn."""
+    t = np.arange(n, dtype=np.int64)
+    quarter = np.minimum((4 * t + n // 2) // n, 4)
+    angle = (2 * np.pi / n) * (t - quarter * n / 4)
+    value = np.exp(-1j * angle) * np.array([1, -1j, -1, 1j, 1])[quarter]
+    return stream(value.astype(dtype), device=device)
+
+
+@cache
+def _chirp(n: int, dtype: np.dtype[Any], device: Device) -> tuple[int, Stream, Stream]:
+    """Bluestein's: the length of the convolution, exp(-pi i t^2 / n), and the transform of its reciprocals."""
+    m = 1 << (2 * n - 2).bit_length()
+    t = np.arange(n, dtype=np.int64)
+    w = np.exp(-1j * np.pi * (t * t % (2 * n)) / n)
+    kernel = np.zeros(m, np.complex128)
+    kernel[:n] = w.conj()
+    kernel[m - n + 1 :] = w.conj()[1:][::-1]
+    # the host's transform has the accuracy that the table needs
+    return m, stream(w.astype(dtype), device=device), stream(np.fft.fft(kernel).astype(dtype), device=device)
+
+
+def _options(dtype: np.dtype[Any]) -> str:
+    return "-D T=float2 -D R=float" if dtype == np.complex64 else "-D T=double2 -D R=double"
+
+
+def _launch(kernel: Any, items: tuple[int, int], *args: Any, device: Device) -> None:
+    kernel[(groups(items[0], 64), items[1]), None](*args, device=device)
+
+
+def _passes(value: Stream, n: int, inner: int, direction: int, scale: float) -> Stream:
+    sequences = value.size // n
+    roots, done = _roots(n, value.dtype, value.device), 1
+    found = radices(n)
+    assert found is not None
+    pair = [empty(value, value.shape), empty(value, value.shape) if len(found) > 1 else value]
+    for at, radix in enumerate(found):
+        made = program("fourier.cl", f"{_options(value.dtype)} -D RADIX={radix}", value.device)
+        out = pair[at % 2]
+        last = at == len(found) - 1
+        _launch(
+            made["pass"],
+            (n // radix, sequences),
+            *(floats(value), floats(out), floats(roots), n, inner, sequences, done, direction, scale if last else 1.0),
+            device=value.device,
+        )
+        value, done = out, done * radix
+    return value
+
+
+def _transform(value: Stream, axis: int, n: int, direction: int, scale: float) -> Stream:
+    """One axis of a complex stream, cut or padded to n."""
+    device, dtype = value.device, value.dtype
+    inner = int(np.prod(value.shape[axis + 1 :]))
+    shape = (*value.shape[:axis], n, *value.shape[axis + 1 :])
+    sequences = int(np.prod(shape)) // n
+    if not sequences:
+        return empty(value, shape)
+    weigh = program("fourier.cl", _options(dtype), device).weigh
+    one = _roots(1, dtype, device)
+    if value.shape[axis] != n or n == 1:
+        cut = empty(value, shape)
+        sizes = (min(n, value.shape[axis]), value.shape[axis], n, inner, inner, sequences)
+        factor = scale if n == 1 else 1.0
+        _launch(weigh, (n, sequences), floats(value), floats(cut), floats(one), *sizes, 4, factor, device=device)
+        value = cut
+    if n == 1:
+        return value
+    if radices(n) is not None:
+        return _passes(value, n, inner, direction, scale)
+    m, chirp, kernel = _chirp(n, dtype, device)
+    # backward transforms are conjugates of forward ones of conjugates
+    options = 1 if direction < 0 else 0
+    rows = empty(value, (sequences, m))
+    _launch(
+        weigh, (m, sequences), floats(value), floats(rows), floats(chirp),
+        *(n, n, m, inner, 1, sequences, options | 2 * options, 1.0), device=device,
+    )  # fmt: skip
+    rows = _passes(rows, m, 1, 1, 1.0)
+    made = empty(value, (sequences, m))
+    sizes = (m, m, m, 1, 1, sequences)
+    _launch(weigh, (m, sequences), floats(rows), floats(made), floats(kernel), *sizes, 0, 1.0, device=device)
+    rows = _passes(made, m, 1, -1, 1.0 / m)
+    cut = empty(value, (sequences, n))
+    sizes = (n, m, n, 1, 1, sequences)
+    _launch(
+        weigh, (n, sequences), floats(rows), floats(cut), floats(chirp), *sizes, 2 * options, scale, device=device
+    )
+    if inner == 1:
+        return Stream(device, shape, dtype, cut.buffer)
+    moved = empty(value, shape)
+    # rows to the axis' own place: sequence s of both
+    sizes = (n, n, n, 1, inner, sequences)
+    _launch(weigh, (n, sequences), floats(cut), floats(moved), floats(one), *sizes, 4, 1.0, device=device)
+    return moved
+
+
+def _scale(n: int, norm: str | None, forward: bool) -> float:
+    if norm not in (None, "backward", "ortho", "forward"):
+        raise ValueError(f"Invalid norm value {norm!r}; should be 'backward', 'ortho' or 'forward'")
+    if norm == "ortho":
+        return float(n) ** -0.5
+    return 1.0 / n if (norm == "forward") == forward else 1.0
+
+
+def _complex(value: Any, device: Device) -> Stream:
+    if isinstance(value, Stream) and value.dtype in (np.complex64, np.complex128):
+        return on_device(value, device)
+    kind = np.result_type(value.dtype if isinstance(value, Stream) else np.asarray(value).dtype, np.complex64)
+    return on_device(value, device, kind if kind in (np.complex64, np.complex128) else np.complex128)
+
+
+def _axes(value: Any, s: Sequence[int] | None, axes: Any) -> list[tuple[int, int]]:
+    """Each axis with its length after cutting or padding."""
+    if axes is None:
+        axes = range(value.ndim) if s is None else range(value.ndim - len(s), value.ndim)
+    axes = [axes] if hasattr(axes, "__index__") else list(axes)
+    lengths = [None] * len(axes) if s is None else list(s)
+    if len(lengths) != len(axes):
+        raise ValueError("when given, axes and shape arguments have to be of the same length")
+    found = []
+    for axis, length in zip(axes, lengths, strict=True):
+        if not -value.ndim <= axis < value.ndim:
+            raise ValueError("axes exceeds dimensionality of input")
+        axis %= value.ndim
+        n = value.shape[axis] if length is None or length == -1 else int(length)
+        if n < 1:
+            raise ValueError(f"invalid number of data points ({n}) specified")
+        found.append((axis, n))
+    if len({axis for axis, _ in found}) != len(found):
+        raise ValueError("all axes must be unique")
+    return found
+
+
+def complex_transform(value: Any, device: Device, s: Any, axes: Any, norm: str | None, forward: bool) -> Stream:
+    """fftn and ifftn, and with one axis fft and ifft."""
+    found = _complex(value, device)
+    wanted = _axes(found, s, axes)
+    for axis, n in wanted:
+        found = _transform(found, axis, n, 1 if forward else -1, _scale(n, norm, forward))
+    return found.copy() if not wanted else found
+
+
+def real_transform(value: Any, device: Device, s: Any, axes: Any, norm: str | None, forward: bool = True) -> Stream:
+    """rfftn (or, backward, ihfft's kind): the last axis is kept to its first half."""
+    kind = value.dtype if isinstance(value, Stream) else np.asarray(value).dtype
+    if kind.kind == "c":
+        raise TypeError("x must be a real sequence")
+    found = _complex(value, device)
+    wanted = _axes(found, s, axes)
+    if not wanted:
+        raise ValueError("at least 1 axis must be transformed")
+    axis, n = wanted[-1]
+    direction = 1 if forward else -1
+    found = _transform(found, axis, n, direction, _scale(n, norm, forward))
+    found = _kept(found, axis, n // 2 + 1)
+    for axis, n in wanted[:-1]:
+        found = _transform(found, axis, n, direction, _scale(n, norm, forward))
+    return found
+
+
+def _kept(value: Stream, axis: int, length: int) -> Stream:
+    """The first elements of an axis."""
+    inner = int(np.prod(value.shape[axis + 1 :]))
+    shape = (*value.shape[:axis], length, *value.shape[axis + 1 :])
+    made, sequences = empty(value, shape), int(np.prod(shape)) // length
+    weigh = program("fourier.cl", _options(value.dtype), value.device).weigh
+    one = _roots(1, value.dtype, value.device)
+    if sequences:
+        sizes = (length, value.shape[axis], length, inner, inner, sequences)
+        _launch(
+            weigh, (length, sequences), floats(value), floats(made), floats(one), *sizes, 4, 1.0, device=value.device
+        )
+    return made
+
+
+def real_result(value: Any, device: Device, s: Any, axes: Any, norm: str | None, forward: bool = False) -> Stream:
+    """irfftn (or, forward, hfft's kind): of a first half, real numbers."""
+    found = _complex(value, device)
+    if s is None and axes is None:
+        axes = range(found.ndim)
+    wanted = _axes(found, s, axes)
+    if not wanted:
+        raise ValueError("at least 1 axis must be transformed")
+    axis, n = wanted[-1]
+    if s is None or s[-1] is None:
+        n = 2 * (found.shape[axis] - 1)
+    if n < 1:
+        raise ValueError(f"Invalid number of data points ({n}) specified.")
+    direction = 1 if forward else -1
+    for other, length in wanted[:-1]:
+        found = _transform(found, other, length, direction, _scale(length, norm, forward))
+    inner = int(np.prod(found.shape[axis + 1 :]))
+    shape = (*found.shape[:axis], n, *found.shape[axis + 1 :])
+    sequences = int(np.prod(shape)) // n
+    whole = empty(found, shape)
+    kernels = program("fourier.cl", _options(found.dtype), device)
+    if sequences:
+        sizes = (found.shape[axis], n, inner, sequences)
+        _launch(kernels.mirror, (n, sequences), floats(found), floats(whole), *sizes, device=device)
+    whole = _transform(whole, axis, n, direction, _scale(n, norm, forward))
+    real = empty(found, shape, np.float32 if found.dtype == np.complex64 else np.float64)
+    if whole.size:
+        kernels.real_parts[groups(whole.size, 64), None](floats(whole), real, whole.size, device=device)
+    return real
+
+
+def call(name: str, value: Any, device: Device, n: Any = None, axis: Any = None, norm: str | None = None) -> Stream:
+    """The transform that `scipy.fft` calls ``name``; ``n`` and ``axis`` are s and axes for more dimensions."""
+    if name not in NAMES:
+        raise UsageError(f"no transform {name!r}")
+    many = name.endswith(("2", "n"))
+    if many:
+        s, axes = n, (-2, -1) if axis is None and name.endswith("2") else axis
+    else:
+        s, axes = None if n is None else [n], [-1 if axis is None else axis]
+    forward = not name.startswith("i")
+    base = name.removeprefix("i")
+    if base.startswith("rfft"):
+        return (real_transform if forward else real_result)(value, device, s, axes, norm)
+    if base.startswith("hfft"):
+        if forward:
+            return real_result(value, device, s, axes, norm, forward=True)
+        return real_transform(value, device, s, axes, norm, forward=False)
+    return complex_transform(value, device, s, axes, norm, forward)
+
+
+NAMES = tuple(f"{inverse}{kind}fft{end}" for kind in ("", "r", "h") for end in ("", "2", "n") for inverse in ("", "i"))
+"""The transforms that `call` knows."""

@@ -1,0 +1,133 @@
+// C = alpha op(A) op(B) + beta C for any shape: element (i, l) of op(A) is a[a_at + i * a_row + l * a_column], and so on,
+// so that transposes and both orders of memory are the same kernel. T: float, double, float2 or double2 (complex).
+// A work-item makes RM x RN elements of C, a work-group (GROUP x GROUP) RM * GROUP x RN * GROUP.
+
+#pragma OPENCL FP_CONTRACT ON
+
+#ifdef COMPLEX
+#define ZERO ((T)(0))
+#define MULTIPLY_ADD(sum, x, y) \
+    sum.x = fma(x.x, y.x, fma(-x.y, y.y, sum.x)); \
+    sum.y = fma(x.x, y.y, fma(x.y, y.x, sum.y))
+#define IS_ZERO(x) (x.x == 0 && x.y == 0)
+T product(T x, T y) { return (T)(x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x); }
+T conjugate(T x) { return (T)(x.x, -x.y); }
+#else
+#define ZERO ((T)0)
+#define MULTIPLY_ADD(sum, x, y) sum = fma(x, y, sum)
+#define IS_ZERO(x) (x == 0)
+T product(T x, T y) { return x * y; }
+T conjugate(T x) { return x; }
+#endif
+#ifdef CONJUGATE_A
+#define OF_A(x) conjugate(x)
+#else
+#define OF_A(x) (x)
+#endif
+#ifdef CONJUGATE_B
+#define OF_B(x) conjugate(x)
+#else
+#define OF_B(x) (x)
+#endif
+
+void put(__global T *c, T sum, T alpha, T beta)
+{
+    const T value = product(alpha, sum);
+    *c = IS_ZERO(beta) ? value : value + product(beta, *c);
+}
+
+#ifdef DEPTH
+// Through local memory, DEPTH of the inner dimension at a time.
+__kernel __attribute__((reqd_work_group_size(GROUP, GROUP, 1)))
+void gemm(int m, int n, int k, T alpha, __global const T *a, int a_at, int a_row, int a_column, __global const T *b,
+          int b_at, int b_row, int b_column, T beta, __global T *c, int c_at, int c_row, int c_column)
+{
+    __local T tile_a[DEPTH][RM * GROUP + 1], tile_b[DEPTH][RN * GROUP + 1];
+    const int x = get_local_id(0), y = get_local_id(1), item = y * GROUP + x;
+    const int row = get_group_id(1) * (RM * GROUP), column = get_group_id(0) * (RN * GROUP);
+    T sums[RM][RN];
+    for (int i = 0; i < RM; ++i)
+        for (int j = 0; j < RN; ++j)
+            sums[i][j] = ZERO;
+    for (int start = 0; start < k; start += DEPTH) {
+        for (int e = item; e < DEPTH * RM * GROUP; e += GROUP * GROUP) {
+            const int i = e % (RM * GROUP), l = e / (RM * GROUP);
+            tile_a[l][i] = row + i < m && start + l < k
+                ? OF_A(a[a_at + (row + i) * a_row + (start + l) * a_column]) : ZERO;
+        }
+        for (int e = item; e < DEPTH * RN * GROUP; e += GROUP * GROUP) {
+            const int j = e % (RN * GROUP), l = e / (RN * GROUP);
+            tile_b[l][j] = column + j < n && start + l < k
+                ? OF_B(b[b_at + (start + l) * b_row + (column + j) * b_column]) : ZERO;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int l = 0; l < DEPTH; ++l) {
+            T one[RN];
+            for (int j = 0; j < RN; ++j)
+                one[j] = tile_b[l][j * GROUP + x];
+            for (int i = 0; i < RM; ++i) {
+                const T other = tile_a[l][i * GROUP + y];
+                for (int j = 0; j < RN; ++j) {
+                    MULTIPLY_ADD(sums[i][j], other, one[j]);
+                }
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    for (int i = 0; i < RM; ++i)
+        for (int j = 0; j < RN; ++j) {
+            const int at_row = row + i * GROUP + y, at_column = column + j * GROUP + x;
+            if (at_row < m && at_column < n)
+                put(c + c_at + at_row * c_row + at_column * c_column, sums[i][j], alpha, beta);
+        }
+}
+#else
+// Straight from memory, for devices without local memory, and for those whose caches serve as well.
+__kernel void gemm(int m, int n, int k, T alpha, __global const T *a, int a_at, int a_row, int a_column,
+                   __global const T *b, int b_at, int b_row, int b_column, T beta, __global T *c, int c_at, int c_row,
+                   int c_column)
+{
+    const int row = get_global_id(1) * RM, column = get_global_id(0) * RN;
+    if (row >= m || column >= n)
+        return;
+    T sums[RM][RN];
+    for (int i = 0; i < RM; ++i)
+        for (int j = 0; j < RN; ++j)
+            sums[i][j] = ZERO;
+    int a_from[RM], b_from[RN]; // rows and columns beyond the edge read the last one's elements
+    for (int i = 0; i < RM; ++i)
+        a_from[i] = a_at + min(row + i, m - 1) * a_row;
+    for (int j = 0; j < RN; ++j)
+        b_from[j] = b_at + min(column + j, n - 1) * b_column;
+    for (int l = 0; l < k; ++l) {
+        T one[RN];
+        for (int j = 0; j < RN; ++j)
+            one[j] = OF_B(b[b_from[j] + l * b_row]);
+        for (int i = 0; i < RM; ++i) {
+            const T other = OF_A(a[a_from[i] + l * a_column]);
+            for (int j = 0; j < RN; ++j) {
+                MULTIPLY_ADD(sums[i][j], other, one[j]);
+            }
+        }
+    }
+    for (int i = 0; i < RM; ++i)
+        for (int j = 0; j < RN; ++j)
+            if (row + i < m && column + j < n)
+                put(c + c_at + (row + i) * c_row + (column + j) * c_column, sums[i][j], alpha, beta);
+}
+#endif
+
+// Rows [first, last) change places with those that pivots name, from 0, in the columns [left, right).
+__kernel void swap_rows(__global T *a, int row, int column, int left, int right, int first, int last,
+                        __global const int *pivots)
+{
+    const int j = left + get_global_id(0);
+    if (j >= right)
+        return;
+    for (int i = first; i < last; ++i) {
+        const int other = pivots[i - first];
+        const T value = a[i * row + j * column];
+        a[i * row + j * column] = a[other * row + j * column];
+        a[other * row + j * column] = value;
+    }
+}

@@ -1,0 +1,126 @@
+"""Streams in, their matrix products on the device out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headwater.acml.streams.programs import empty, floats, groups, on_device, program, scalar, type_of
+from headwater.errors import UsageError
+from headwater.runtime import Device, Stream
+
+
+@dataclass(frozen=True)
+class Tile:
+    """How a kernel of `gemm.cl` is cut: each work-item makes ``rows`` x ``columns`` elements, a group is ``group``
+    squared, and ``depth`` is how much of the inner dimension is in local memory (0: none)."""
+
+    rows: int
+    columns: int
+    group: int
+    depth: int
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix in a stream's memory: element (i, j) is at ``at`` + i ``row`` + j ``column``."""
+
+    stream: Stream
+    rows: int
+    columns: int
+    at: int
+    row: int
+    column: int
+    conjugate: bool = False
+
+    @property
+    def T(self) -> Matrix:  # noqa: N802
+        """Transposed, over the same memory."""
+        return Matrix(self.stream, self.columns, self.rows, self.at, self.column, self.row, self.conjugate)
+
+    @property
+    def H(self) -> Matrix:  # noqa: N802
+        """Transposed and conjugated, over the same memory."""
+        return Matrix(self.stream, self.columns, self.rows, self.at, self.column, self.row, not self.conjugate)
+
+    def part(self, rows: slice, columns: slice) -> Matrix:
+        """Rows and columns from start to before stop."""
+        at = self.at + rows.start * self.row + columns.start * self.column
+        counts = rows.stop - rows.start, columns.stop - columns.start
+        return Matrix(self.stream, *counts, at, self.row, self.column, self.conjugate)
+
+
+def matrix(value: Stream, start: int = 0) -> Matrix:
+    """The last two dimensions of a stream as a matrix (a vector is a column), from element ``start`` on."""
+    rows, columns = value.shape[-2:] if value.ndim > 1 else (value.shape[0], 1)
+    return Matrix(value, rows, columns, start, columns, 1)
+
+
+def tile(device: Device, dtype: np.dtype[Any], m: int, n: int) -> Tile:
+    """How products of such a size are cut on the device."""
+    if not device.has_local_memory:
+        return Tile(4, 4, 8, 0)
+    if device.name == "cpu":
+        return Tile(4, 64 // dtype.itemsize * 2, 4, 0)
+    side = 4 if min(m, n) >= 64 else 1
+    return Tile(side, side, 16, 8 if dtype.itemsize >= 16 else 16)
+
+
+def gemm(alpha: Any, a: Matrix, b: Matrix, beta: Any, c: Matrix, cut: Tile | None = None) -> None:
+    """c = alpha a b + beta c on the device of the streams; c is not read where beta is 0."""
+    device, dtype = c.stream.device, c.stream.dtype
+    kind = type_of(c.stream, "gemm")
+    m, n, k = c.rows, c.columns, a.columns
+    if not m or not n:
+        return
+    cut = cut or tile(device, dtype, m, n)
+    options = f"-D T={kind} -D RM={cut.rows} -D RN={cut.columns} -D GROUP={cut.group}"
+    options += f" -D DEPTH={cut.depth}" if cut.depth else ""
+    options += " -D COMPLEX" if dtype.kind == "c" else ""
+    options += " -D CONJUGATE_A" if a.conjugate else ""
+    options += " -D CONJUGATE_B" if b.conjugate else ""
+    kernel = program("gemm.cl", options, device).gemm
+    size = groups(-(-n // cut.columns), cut.group), groups(-(-m // cut.rows), cut.group)
+    kernel[size, (cut.group, cut.group) if cut.depth else None](
+        *(m, n, k, scalar(alpha, dtype)),
+        *(floats(a.stream), a.at, a.row, a.column),
+        *(floats(b.stream), b.at, b.row, b.column),
+        *(scalar(beta, dtype), floats(c.stream), c.at, c.row, c.column),
+        device=device,
+    )
+
+
+def matmul(a: Any, b: Any) -> Stream:
+    """The product as `numpy.matmul` defines it, of streams, or of a stream and an array; it stays on the device."""
+    device = next(value.device for value in (a, b) if isinstance(value, Stream))
+    dtype = np.result_type(a.dtype, np.asarray(b).dtype if not isinstance(b, Stream) else b.dtype)
+    x, y = on_device(a, device, dtype), on_device(b, device, dtype)
+    type_of(x, "matmul")
+    if not x.ndim or not y.ndim:
+        raise UsageError("matmul: numbers are no matrices")
+    p = Matrix(x, 1, x.shape[0], 0, 0, 1) if x.ndim == 1 else matrix(x)
+    q = matrix(y)
+    if p.columns != q.rows:
+        raise UsageError(f"matmul: shapes {x.shape} and {y.shape} do not fit")
+    outer = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    kept = (*(() if x.ndim == 1 else (p.rows,)), *(() if y.ndim == 1 else (q.columns,)))
+    found = empty(x, (*outer, *kept))
+    counts = [np.broadcast_to(_starts(s.shape), outer).ravel() for s in (x, y)]
+    for at, (first, second) in enumerate(zip(*counts, strict=True)):
+        c = Matrix(found, p.rows, q.columns, at * p.rows * q.columns, q.columns, 1)
+        gemm(
+            1.0,
+            Matrix(x, p.rows, p.columns, int(first), p.row, p.column),
+            Matrix(y, q.rows, q.columns, int(second), q.row, q.column),
+            0.0,
+            c,
+        )
+    return found
+
+
+def _starts(shape: tuple[int, ...]) -> Any:
+    """Where each matrix of a stack begins."""
+    outer, size = shape[:-2], int(np.prod(shape[-2:]))
+    return np.arange(int(np.prod(outer)), dtype=np.int64).reshape(outer) * size
