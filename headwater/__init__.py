@@ -82,6 +82,8 @@ _PUBLIC = {
 provide("kernels of a Python file", "headwater.runtime.python:program_text")
 provide("analyze", "headwater.analyze.entry:analyze")
 provide("device", "headwater.runtime.devices:by_name")
+provide("array_function", "headwater.acml.streams.dispatch:array_function")
+provide("array_ufunc", "headwater.acml.streams.dispatch:array_ufunc")
 provide("default device", "headwater.runtime.devices:default")
 provide("simulate", "headwater.timing.simulate:simulate_launch")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +22,9 @@ USUAL = {
     **dict.fromkeys("matmul dot vdot inner outer tensordot einsum".split(), "numpy"),
 }
 """Names of NumPy and SciPy, and the module whose function works on arrays."""
+_TRANSFORMS = {f"{inverse}{kind}fft{end}" for kind in ("", "r", "h") for end in ("", "2", "n") for inverse in ("", "i")}
+ON_STREAMS = {"solve", "lu_factor", "cholesky", "qr"} | (_TRANSFORMS & set(USUAL))
+"""Those of SciPy that have kernels for streams too."""
 
 
 @cache
@@ -34,6 +38,7 @@ def _places() -> dict[str, tuple[str, str]]:
     return {
         **dict.fromkeys(rows(), ("headwater.acml.native", "routine")),
         **dict.fromkeys(functions(), ("headwater.acml.vector", "function")),
+        "backend": ("headwater.acml.streams.dispatch", "backend"),
         **dict.fromkeys(generators(), ("headwater.acml.random.states", "function")),
         **dict.fromkeys(transforms(), ("headwater.acml.fourier", "function")),
     }
@@ -46,12 +51,28 @@ def find(name: str) -> Any:
 
         if USUAL[name] != "numpy":
             extension()
-        return getattr(import_module(USUAL[name]), name)
+        return _for_both(name, getattr(import_module(USUAL[name]), name))
     place = _places().get(name)
     if place is None:
         return None
     module, maker = place
     return getattr(import_module(module), maker)(name)
+
+
+def _for_both(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which for streams is ours. NumPy's know streams themselves."""
+    if USUAL[name] == "numpy" or name not in ON_STREAMS:
+        return function
+    from headwater.acml.streams.dispatch import solver
+    from headwater.runtime import Stream
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        if any(type(value) is Stream for value in args[:2]):
+            return solver(name)(*args, **options)
+        return function(*args, **options)
+
+    return call
 
 
 def names() -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.base.arrays import Array, describe, view
+from headwater.base.tools import tool
 from headwater.errors import LaunchError, UsageError
 from headwater.runtime.values import whole_numbers
 
@@ -23,9 +24,6 @@ class Stream:
     """
 
     __slots__ = ("__weakref__", "buffer", "device", "dtype", "shape", "token")
-
-    # NumPy must not take a stream for a sequence of numbers in `array + stream`.
-    __array_ufunc__ = None
 
     def __init__(self, device: Device, shape: Sequence[int], dtype: Any, buffer: Buffer) -> None:
         self.device = device
@@ -111,6 +109,14 @@ class Stream:
             raise ValueError("a stream's contents are on its device: they cannot become an array without a copy")
         contents = self.read()
         return contents if dtype is None else contents.astype(dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """``np.matmul(stream, stream)``, ``np.exp(stream)`` …: on the device; see `headwater.acml.streams`."""
+        return tool("array_ufunc")(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """``np.linalg.solve(stream, stream)``, ``np.fft.fft(stream)`` …: likewise; others get arrays."""
+        return tool("array_function")(function, args, kwargs)
 
     def __len__(self) -> int:
         if not self.shape:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -112,9 +113,7 @@ def _transform(value: Stream, axis: int, n: int, direction: int, scale: float) -
     rows = _passes(made, m, 1, -1, 1.0 / m)
     cut = empty(value, (sequences, n))
     sizes = (n, m, n, 1, 1, sequences)
-    _launch(
-        weigh, (n, sequences), floats(rows), floats(cut), floats(chirp), *sizes, 2 * options, scale, device=device
-    )
+    _launch(weigh, (n, sequences), floats(rows), floats(cut), floats(chirp), *sizes, 2 * options, scale, device=device)
     if inner == 1:
         return Stream(device, shape, dtype, cut.buffer)
     moved = empty(value, shape)
@@ -128,7 +127,7 @@ def _scale(n: int, norm: str | None, forward: bool) -> float:
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(f"Invalid norm value {norm!r}; should be 'backward', 'ortho' or 'forward'")
     if norm == "ortho":
-        return float(n) ** -0.5
+        return 1.0 / sqrt(n)
     return 1.0 / n if (norm == "forward") == forward else 1.0
 
 

@@ -6,16 +6,16 @@
 
 #ifdef COMPLEX
 #define ZERO ((T)(0))
-#define MULTIPLY_ADD(sum, x, y) \
-    sum.x = fma(x.x, y.x, fma(-x.y, y.y, sum.x)); \
-    sum.y = fma(x.x, y.y, fma(x.y, y.x, sum.y))
-#define IS_ZERO(x) (x.x == 0 && x.y == 0)
+#define MULTIPLY_ADD(sum, p, q) \
+    sum.x = mad((p).x, (q).x, mad(-(p).y, (q).y, sum.x)); \
+    sum.y = mad((p).x, (q).y, mad((p).y, (q).x, sum.y))
+#define IS_ZERO(p) ((p).x == 0 && (p).y == 0)
 T product(T x, T y) { return (T)(x.x * y.x - x.y * y.y, x.x * y.y + x.y * y.x); }
 T conjugate(T x) { return (T)(x.x, -x.y); }
 #else
 #define ZERO ((T)0)
-#define MULTIPLY_ADD(sum, x, y) sum = fma(x, y, sum)
-#define IS_ZERO(x) (x == 0)
+#define MULTIPLY_ADD(sum, p, q) sum = mad(p, q, sum)
+#define IS_ZERO(p) ((p) == 0)
 T product(T x, T y) { return x * y; }
 T conjugate(T x) { return x; }
 #endif
@@ -130,4 +130,20 @@ __kernel void swap_rows(__global T *a, int row, int column, int left, int right,
         a[i * row + j * column] = a[other * row + j * column];
         a[other * row + j * column] = value;
     }
+}
+
+// A block of rows x columns, without gaps, goes into a matrix.
+__kernel void paste(__global const T *block, int rows, int columns, __global T *a, int at, int row)
+{
+    const int j = get_global_id(0), i = get_global_id(1);
+    if (i < rows && j < columns)
+        a[at + i * row + j] = block[i * columns + j];
+}
+
+// One triangle of a matrix of n columns becomes zeros; `upper`: the one above the diagonal.
+__kernel void clear_triangle(__global T *a, int rows, int n, int upper)
+{
+    const int j = get_global_id(0), i = get_global_id(1);
+    if (i < rows && j < n && (upper ? j > i : j < i))
+        a[i * n + j] = ZERO;
 }

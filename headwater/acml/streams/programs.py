@@ -30,7 +30,9 @@ def type_of(value: Any, what: str) -> str:
     """OpenCL C's name of a stream's elements. UsageError naming what they are where no kernel takes them."""
     name = TYPES.get(value.dtype)
     if name is None:
-        raise UsageError(f"{what}: streams of {value.dtype} are not computed with", hint="use float32, float64 or complex")
+        raise UsageError(
+            f"{what}: streams of {value.dtype} are not computed with", hint="use float32, float64 or complex"
+        )
     return name
 
 

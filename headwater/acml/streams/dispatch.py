@@ -1,0 +1,157 @@
+"""A function of NumPy called with streams passes in (`__array_function__`, `__array_ufunc__`); its result passes out.
+
+What has kernels is computed on the streams' device, and stays there. Other functions get arrays, as if each stream were
+read first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from headwater.acml.streams import elementwise, factorizations, fourier, products
+from headwater.errors import UsageError
+from headwater.runtime import Stream
+
+
+@cache
+def _table() -> dict[Any, Callable[..., Any]]:
+    found: dict[Any, Callable[..., Any]] = {
+        np.dot: _dot,
+        np.linalg.solve: factorizations.solve,
+        np.linalg.cholesky: _cholesky,
+        np.linalg.qr: _qr,
+    }
+    for name in fourier.NAMES:
+        function = getattr(np.fft, name, None)
+        if function is not None:
+            found[function] = partial(_fourier, name)
+    return found
+
+
+def array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The value of a function of NumPy over streams."""
+    own = _table().get(function)
+    if own is not None:
+        found = own(*args, **kwargs)
+        if found is not NotImplemented:
+            return found
+    return function(*_read(args), **_read(kwargs))
+
+
+def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The value of a universal function over streams; NotImplemented for its methods and for ``out=``."""
+    if method != "__call__" or kwargs:
+        return NotImplemented
+    if ufunc is np.matmul:
+        return products.matmul(*inputs)
+    found = elementwise.apply(ufunc, *inputs)
+    return elementwise.through_arrays(ufunc, inputs) if found is None else found
+
+
+def _read(value: Any) -> Any:
+    """The same with arrays instead of streams."""
+    if isinstance(value, Stream):
+        return value.read()
+    if isinstance(value, (list, tuple)):
+        made = [_read(part) for part in value]
+        return made if isinstance(value, list) else tuple(made)
+    if isinstance(value, dict):
+        return {key: _read(part) for key, part in value.items()}
+    return value
+
+
+def _dot(a: Any, b: Any, out: Any = None) -> Any:
+    if out is not None or a.ndim not in (1, 2) or b.ndim not in (1, 2):
+        return NotImplemented
+    return products.matmul(a, b)
+
+
+def _cholesky(a: Any, *, upper: bool = False) -> Any:
+    return NotImplemented if a.ndim != 2 else factorizations.cholesky(a, lower=not upper)
+
+
+def _qr(a: Any, mode: str = "reduced") -> Any:
+    return NotImplemented if a.ndim != 2 or mode != "reduced" else factorizations.qr(a)
+
+
+def _fourier(name: str, a: Any, s: Any = None, axis: Any = None, norm: str | None = None, **options: Any) -> Any:
+    """NumPy's names: n and axis for one dimension, s and axes for more."""
+    length = options.pop("n", s)
+    where = options.pop("axes", axis)
+    if options.pop("out", None) is not None or options:
+        return NotImplemented
+    return fourier.call(name, a, a.device, length, where, norm)
+
+
+_OPTIONS = {"n", "s", "axis", "axes", "norm", "overwrite_x", "workers", "plan"}
+
+
+class Backend:
+    """A back end of `scipy.fft`: ``with scipy.fft.set_backend(acml.backend("vega64")): …``.
+
+    Transforms of streams are made on their device. Those of arrays are made on ``device``, and become arrays again;
+    without a device they are left to SciPy.
+    """
+
+    __ua_domain__ = "numpy.scipy.fft"
+
+    def __init__(self, device: Any = None) -> None:
+        from headwater.runtime.interface import resolve
+
+        self.device = resolve(device) if device is not None else None
+
+    def __ua_function__(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What uarray calls with a function of `scipy.fft`."""
+        name = method.__name__
+        if name not in fourier.NAMES or not args or set(kwargs) - _OPTIONS:
+            return NotImplemented
+        value, *rest = args
+        if kwargs.get("plan") is not None or len(rest) > 3:
+            return NotImplemented
+        stays = isinstance(value, Stream)
+        device = value.device if stays else self.device
+        if device is None:
+            return NotImplemented
+        if not stays:
+            value = np.asarray(value)
+            if value.dtype in (np.longdouble, np.clongdouble) or value.dtype.kind not in "biufc":
+                return NotImplemented
+            if value.dtype == np.float16:
+                value = value.astype(np.float32)
+        named = dict(zip(("n", "axis", "norm"), rest, strict=False))
+        length = kwargs.get("n", kwargs.get("s", named.get("n")))
+        axis = kwargs.get("axis", kwargs.get("axes", named.get("axis")))
+        length = [length] if name.endswith(("2", "n")) and hasattr(length, "__index__") else length
+        found = fourier.call(name, value, device, length, axis, kwargs.get("norm", named.get("norm")))
+        return found if stays else found.read()
+
+
+def backend(name: str) -> type[Backend]:
+    """The class `Backend`, which is ``acml.backend``."""
+    return Backend
+
+
+def solver(name: str) -> Callable[..., Any]:
+    """A function of `headwater.acml` for streams: those that `acml` has for arrays under the same name."""
+    table: dict[str, Callable[..., Any]] = {
+        "matmul": products.matmul,
+        "solve": factorizations.solve,
+        "lu_factor": factorizations.lu,
+        "cholesky": factorizations.cholesky,
+        "qr": factorizations.qr,
+        **{kind: partial(_fourier_of, kind) for kind in fourier.NAMES},
+    }
+    if name not in table:
+        raise UsageError(f"{name}: there is no kernel for streams", hint="read the stream first")
+    return table[name]
+
+
+def _fourier_of(name: str, x: Any, *args: Any, **options: Any) -> Any:
+    found = _fourier(name, x, *args, **options)
+    if found is NotImplemented:
+        raise UsageError(f"{name}: streams are transformed with n, axis (s, axes) and norm only")
+    return found

@@ -1,0 +1,215 @@
+"""Products, factorizations, transforms and functions of elements of streams, on the cpu device and simulated chips."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("scipy")
+import scipy.fft
+
+import headwater as hw
+from headwater import acml
+from headwater.acml.streams.products import Tile, gemm, matrix
+from headwater.errors import UsageError
+
+TYPES = (np.float32, np.float64, np.complex64, np.complex128)
+
+
+def numbers(dtype, *shape, seed=0):
+    rng = np.random.default_rng([seed, *shape])
+    made = rng.standard_normal(shape)
+    return (made + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else made).astype(dtype)
+
+
+def close(found, wanted, dtype, times=50):
+    found = found.read() if isinstance(found, hw.Stream) else found
+    assert found.dtype == dtype
+    assert found.shape == wanted.shape
+    error = np.abs(found - wanted).max(initial=0) / max(np.abs(wanted).max(initial=0), 1)
+    assert error <= times * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((1, 1), (1, 1)),
+        ((5, 3), (3, 4)),
+        ((70, 33), (33, 65)),
+        ((6,), (6, 3)),
+        ((4, 6), (6,)),
+        ((6,), (6,)),
+        ((3, 4, 5), (5, 2)),
+        ((2, 1, 4, 5), (3, 5, 2)),
+        ((3, 0), (0, 4)),
+        ((0, 3), (3, 2)),
+    ],
+)
+def test_matmul_is_numpys_and_stays_on_the_device(dtype, first, second):
+    a, b = numbers(dtype, *first), numbers(dtype, *second, seed=1)
+    found = np.matmul(hw.stream(a), hw.stream(b))
+    assert isinstance(found, hw.Stream)
+    close(found, np.matmul(a, b), dtype)
+    close(np.matmul(hw.stream(a), b), np.matmul(a, b), dtype)  # an array joins
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize("cut", [Tile(4, 16, 4, 0), Tile(2, 3, 8, 4), Tile(4, 4, 16, 8), Tile(1, 1, 16, 16)])
+def test_kernels_of_all_shapes_take_transposes_parts_and_beta(dtype, cut):
+    a, b, c = numbers(dtype, 40, 30), numbers(dtype, 40, 50, seed=1), numbers(dtype, 60, 70, seed=2)
+    on = [hw.stream(array) for array in (a, b, c)]
+    part = matrix(on[2]).part(slice(10, 40), slice(5, 55))
+    wanted = c.copy()
+    wanted[10:40, 5:55] = 2 * a.conj().T @ b - 3 * c[10:40, 5:55]
+    gemm(2.0, matrix(on[0]).H, matrix(on[1]), -3.0, part, cut)
+    close(on[2], wanted, dtype)
+    c[10:40, 5:55] = np.nan  # not read where beta is 0
+    on[2].write(c)
+    gemm(1.0, matrix(on[0]).T, matrix(on[1]), 0.0, part, cut)
+    close(on[2].read()[10:40, 5:55], a.T @ b, dtype)
+
+
+@pytest.mark.parametrize("device", ["hd4870", "hd5870", "vega64"])
+def test_products_on_simulated_chips(device):
+    a, b = numbers(np.float32, 37, 20), numbers(np.float32, 20, 41, seed=1)
+    found = np.matmul(hw.stream(a, device=device), hw.stream(b, device=device))
+    assert found.device.name != "cpu"
+    close(found, a @ b, np.float32)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 11, 13, 17, 30, 49, 64, 97, 120, 1009])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_transforms_of_any_length(n, dtype):
+    x = numbers(dtype, 3, n, 2)
+    for name in ("fft", "ifft"):
+        found = getattr(np.fft, name)(hw.stream(x), axis=1)
+        wanted = getattr(np.fft, name)(x.astype(complex), axis=1)
+        assert found.dtype == dtype
+        assert np.linalg.norm(found.read() - wanted) <= 6 * np.finfo(dtype).eps * np.linalg.norm(wanted)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fft",
+        "ifft",
+        "rfft",
+        "irfft",
+        "hfft",
+        "ihfft",
+        "fft2",
+        "ifft2",
+        "rfft2",
+        "irfft2",
+        "fftn",
+        "ifftn",
+        "rfftn",
+        "irfftn",
+        "hfft2",
+        "ihfftn",
+    ],
+)
+@pytest.mark.parametrize("norm", [None, "ortho", "forward"])
+def test_the_back_end_of_scipy(name, norm):
+    real = name in ("rfft", "rfft2", "rfftn", "ihfft", "ihfftn")
+    x = numbers(np.float64 if real else np.complex128, 4, 6, 10)
+    wanted = getattr(scipy.fft, name)(x, norm=norm)
+    with scipy.fft.set_backend(acml.backend("cpu")):
+        close(getattr(scipy.fft, name)(x, norm=norm), wanted, wanted.dtype)
+    with scipy.fft.set_backend(acml.backend()):
+        found = getattr(scipy.fft, name)(hw.stream(x), norm=norm)
+        assert isinstance(found, hw.Stream)
+        close(found, wanted, wanted.dtype)
+        assert isinstance(getattr(scipy.fft, name)(x, norm=norm), np.ndarray)
+
+
+def test_transforms_cut_and_pad_and_refuse():
+    x = numbers(np.float64, 4, 10)
+    with scipy.fft.set_backend(acml.backend("cpu")):
+        for n in (3, 10, 16):
+            close(scipy.fft.fft(x, n), np.fft.fft(x, n), np.complex128)
+            close(scipy.fft.irfft(x, n, axis=0), np.fft.irfft(x, n, axis=0), np.float64)
+        close(scipy.fft.fftn(x, (3, 12)), np.fft.fftn(x, (3, 12)), np.complex128)
+        with pytest.raises(ValueError, match="invalid number of data points"):
+            scipy.fft.fft(x, 0)
+        with pytest.raises(TypeError, match="real sequence"):
+            scipy.fft.rfft(x + 1j)
+        assert scipy.fft.dct(x).shape == x.shape  # left to SciPy
+
+
+@pytest.mark.parametrize("device", ["hd4870", "vega64"])
+def test_transforms_on_simulated_chips(device):
+    for n in (12, 17):
+        x = numbers(np.complex64, 2, n)
+        close(np.fft.fft(hw.stream(x, device=device)), np.fft.fft(x).astype(np.complex64), np.complex64, 10)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("n", [1, 5, 64, 150])
+def test_factorizations_and_solutions(dtype, n):
+    a, b, tall = numbers(dtype, n, n), numbers(dtype, n, 3, seed=1), numbers(dtype, n + 20, n, seed=2)
+    a += n * np.eye(n, dtype=dtype)
+    close(np.linalg.solve(hw.stream(a), hw.stream(b)), np.linalg.solve(a, b), dtype)
+    close(acml.solve(hw.stream(a), b[:, 0].copy()), np.linalg.solve(a, b[:, 0]), dtype)
+    definite = (a @ a.conj().T + n * np.eye(n)).astype(dtype)
+    close(np.linalg.cholesky(hw.stream(definite)), np.linalg.cholesky(definite), dtype)
+    factors, pivots = acml.lu_factor(hw.stream(tall))
+    found, order = factors.read(), np.arange(n + 20)
+    for i, p in enumerate(pivots):
+        order[[i, p]] = order[[p, i]]
+    close((np.tril(found, -1) + np.eye(n + 20, n, dtype=dtype)) @ np.triu(found[:n]), tall[order], dtype, 50 + 2 * n)
+    assert np.abs(np.tril(found, -1)).max(initial=0) <= 2  # pivots are the largest of their columns
+    for x in (tall, np.ascontiguousarray(tall.T)):
+        q, r = (part.read() for part in np.linalg.qr(hw.stream(x)))
+        close(q @ r, x, dtype)
+        close(q.conj().T @ q, np.eye(q.shape[1]), dtype)
+        assert not np.tril(r, -1).any()
+
+
+def test_matrices_that_have_no_factors():
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        np.linalg.solve(hw.stream(np.zeros((3, 3))), hw.stream(np.ones(3)))
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        np.linalg.cholesky(hw.stream(-np.eye(3)))
+    with pytest.raises(UsageError, match=r"solve: a square matrix is needed, not one of shape \(2, 3\)"):
+        np.linalg.solve(hw.stream(np.ones((2, 3))), hw.stream(np.ones(2)))
+    with pytest.raises(UsageError, match=r"matmul: shapes \(2, 3\) and \(2, 3\) do not fit"):
+        np.matmul(hw.stream(np.ones((2, 3))), hw.stream(np.ones((2, 3))))
+    with pytest.raises(UsageError, match="streams of int64 are not computed with"):
+        np.matmul(hw.stream(np.ones((2, 2), int)), hw.stream(np.ones((2, 2), int)))
+
+
+def test_products_on_a_chip_factorize_there():
+    a, b = numbers(np.float32, 80, 80) + 80 * np.eye(80, dtype=np.float32), numbers(np.float32, 80, 2, seed=1)
+    found = np.linalg.solve(hw.stream(a, device="vega64"), hw.stream(b, device="vega64"))
+    assert found.device.name != "cpu"
+    close(found, np.linalg.solve(a, b), np.float32)
+
+
+def test_functions_of_elements():
+    x = np.abs(numbers(np.float64, 3, 5)) + 0.5
+    s = hw.stream(x)
+    for function in (np.exp, np.log, np.log2, np.log10, np.sin, np.cos, np.tan, np.sqrt, np.floor, np.negative, np.abs):
+        close(function(s), function(x), np.float64, 4)
+    z = numbers(np.complex64, 4)
+    for function in (np.add, np.subtract, np.multiply):
+        close(function(hw.stream(z), hw.stream(z[::-1].copy())), function(z, z[::-1]), np.complex64)
+        close(function(s, 2), function(x, 2), np.float64)
+        close(function(x, s), function(x, x), np.float64)
+    close(np.divide(1.0, s), 1 / x, np.float64)
+    single = hw.stream(x.astype(np.float32))
+    assert np.multiply(single, 2.0).dtype == np.float32  # Python's numbers do not change the type
+    broadcast = np.add(s, np.ones(5))  # no kernel: through arrays, and a stream again
+    assert isinstance(broadcast, hw.Stream)
+    close(broadcast, x + np.ones(5), np.float64)
+
+
+def test_other_functions_of_numpy_get_arrays():
+    x = numbers(np.float64, 3, 5)
+    s = hw.stream(x)
+    assert np.sum(s) == np.sum(x)
+    assert (np.concatenate([s, s]) == np.concatenate([x, x])).all()
+    assert np.allclose(s, x)
+    with pytest.raises(TypeError):
+        np.add(s, s, out=x)
+    with pytest.raises(TypeError):
+        np.add.reduce(s)
