@@ -121,7 +121,7 @@ def main() -> None:
     sizes = {
         "black_scholes": (black_scholes, 1 << 28),
         "monte_carlo": (monte_carlo, 1 << 28),
-        "nbody": (nbody, 1 << 18),
+        "nbody": (nbody, 1 << 19),
     }
     results = {}
     for name, (make, count) in sizes.items():

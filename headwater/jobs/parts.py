@@ -30,6 +30,7 @@ class Parts:
         ends = np.cumsum([0, *(one.shape[0] for one in self.streams)])
         self.bounds = tuple(int(end) for end in ends)
         self.shape = (self.bounds[-1], *first.shape[1:])
+        self._held: list[Any] = []
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -46,10 +47,15 @@ class Parts:
         """Number of dimensions."""
         return len(self.shape)
 
+    def hold(self, used: Sequence[Any]) -> None:
+        """Keep what a launch uses that makes this, until it has ended."""
+        self._held = [*used]
+
     def wait(self) -> None:
         """Until all devices have computed what was launched on them."""
         for one in self.streams:
             one.device.finish()
+        self._held = []
 
     def read(self) -> Array:
         """The whole array."""
@@ -59,6 +65,7 @@ class Parts:
             self.streams[number].read(made[self.bounds[number] : self.bounds[number + 1]])
 
         on_each(len(self.streams), one)
+        self._held = []
         return made
 
     def write(self, array: Any) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from headwater.errors import UsageError
 from headwater.jobs.parts import Parts, on_each
+from headwater.runtime import stream
 from headwater.runtime.interface import resolve
 
 if TYPE_CHECKING:
@@ -180,8 +181,11 @@ def _in_parts(
         raise UsageError("size and local are for OpenCL C; a Brook+ kernel's size is its streams'")
     if not brook and (size is None or outs):
         raise UsageError(f"{kernel.name} is an OpenCL C kernel and needs a global size, and no out=", hint="size=(n,)")
+    held: list[Any] = []
     if brook:
         _refuse_positions(chosen[0][0])
+        for number, (one, some) in enumerate(chosen):
+            chosen[number] = one, _uploaded(one, some, first.devices[number], held)
 
     def run(number: int) -> Any:
         one, some = chosen[number]
@@ -210,11 +214,23 @@ def _in_parts(
         return None
     if chosen[0][0].info.is_reduction:
         return _reduced(chosen[0][0], made, first.dtype, first.devices[0])
-    if outs:
-        return out
-    if isinstance(made[0], tuple):
-        return tuple(Parts(some) for some in zip(*made, strict=True))
-    return Parts(made)
+    results = outs or [Parts(some) for some in zip(*(m if isinstance(m, tuple) else (m,) for m in made), strict=True)]
+    for result in results:
+        result.hold(held)
+    return out if outs else results[0] if len(results) == 1 else tuple(results)
+
+
+def _uploaded(kernel: Any, args: Sequence[Any], device: Device, held: list[Any]) -> tuple[Any, ...]:
+    """The arguments with gather arrays on the device. ``held`` gets them: NVIDIA's driver waits for a launch when
+    memory that it uses is released, and the next device would not begin before that."""
+    kinds = [one.kind for one in kernel.info.parameters if one.kind not in ("output", "scatter", "reduce")]
+    made = []
+    for kind, value in zip(kinds, args, strict=False):
+        if kind in ("gather", "constant") and isinstance(value, np.ndarray):
+            value = stream(value, device=device)
+            held.append(value)
+        made.append(value)
+    return (*made, *args[len(kinds) :])
 
 
 def _refuse_positions(kernel: Any) -> None:
