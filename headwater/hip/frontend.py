@@ -16,6 +16,7 @@ from pathlib import Path
 from headwater.base import temporary
 from headwater.errors import DeviceError, SourceError, Span, UsageError
 from headwater.hip import host_api
+from headwater.hip.printf import with_opencl_printf
 from headwater.hip.signatures import Kernel, is_dynamic_local, kernels_of
 from headwater.llvm.ir import Body, Global, Module
 from headwater.llvm.text import with_names, without_comdat, without_field, without_metadata, without_words
@@ -47,6 +48,7 @@ _COMMON = (
     str(HEADER),
     "-fdeclspec",
     "-fno-builtin",
+    "-Werror=format-insufficient-args",  # printf would print what happens to lie behind its arguments
     "-fhip-kernel-arg-name",
     "-fno-threadsafe-statics",
     "-O2",
@@ -160,10 +162,12 @@ def compile_to_ir(
             read = clang.included(listing, source, filename, cwd)
             found = tuple(sorted(looked_at | {path for path in read if not path.startswith(str(INCLUDE))}))
     module = Module(with_names(done.stdout.decode(), symbol_of))
+    calling = SPIR.calling if on_host else ""
+    with_opencl_printf(module, source, filename, calling=calling, any_strings=on_host)
     kernels = kernels_of(module)
     _refuse_unset(module, source, filename)
     _as_opencl(module, kernels, keep_lines=debug or parsed.debug, on_host=on_host)
-    with_library_calls(module, SPIR.calling if on_host else "")
+    with_library_calls(module, calling)
     return clang.Frontend(str(module), {kernel.info.name: kernel.info for kernel in kernels}, messages, found)
 
 

@@ -8,11 +8,11 @@ from headwater.errors import SourceError
 
 _LAUNCH = re.compile(r"<<<|hipLaunchKernelGGL|__hipPushCallConfiguration|hipConfigureCall")
 _HOST_NAME = re.compile(
-    r"'((?:hip|cuda)[A-Z]\w*|(?:hip|cu)(?:blas|rand|fft|sparse)\w*|std::\w+|printf|fprintf|malloc|free|main|cout|string|"
+    r"'((?:hip|cuda)[A-Z]\w*|(?:hip|cu)(?:blas|rand|fft|sparse)\w*|std::\w+|fprintf|malloc|free|main|cout|string|"
     r"vector|chrono|thrust)'"
 )
 _HOST_HEADER = re.compile(
-    r"'(iostream|vector|string|chrono|stdio\.h|cstdio|random|fstream|sys/time\.h|time\.h|memory|map|functional|cassert|"
+    r"'(iostream|vector|string|chrono|random|fstream|sys/time\.h|time\.h|memory|map|functional|cassert|"
     r"assert\.h|omp\.h|thrust/[\w./]*|hipcub/[\w./]*|cub/[\w./]*|hiprand[\w./]*|hipblas[\w./]*)' file not found"
 )
 _KERNELS_ALONE = (

@@ -10,8 +10,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 # %[flags][width][.precision][vector][length]conversion; no asterisks in OpenCL C (6.12.13.3).
-_SPECIFIER = re.compile(r"%([-+ #0]*)(\d{0,4})(?:\.(\d{0,4}))?(?:v(2|3|4|8|16))?(hh|hl|h|l)?([diouxXfFeEgGaAcsp%])")
-_BITS = {"hh": 8, "h": 16, "": 32, "hl": 32, "l": 64}
+# HIP has C's lengths beside these.
+_SPECIFIER = re.compile(
+    r"%([-+ #0]*)(\d{0,4})(?:\.(\d{0,4}))?(?:v(2|3|4|8|16))?(hh|hl|h|ll?|[zjt])?([diouxXfFeEgGaAcsp%])"
+)
+_BITS = {"hh": 8, "h": 16, "": 32, "hl": 32, **dict.fromkeys(("l", "ll", "z", "j", "t"), 64)}
 
 
 class Specifier(NamedTuple):

@@ -149,6 +149,9 @@ __HW void __threadfence() { mem_fence(3); }
 __HW void __threadfence_block() { mem_fence(3); }
 __HW void __threadfence_system() { mem_fence(3); }
 
+/* ---- output: OpenCL C's printf, whose format is a literal */
+extern "C" __device__ int printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 #include "headwater_hip_math.h"
 #include "headwater_hip_atomic.h"
 #include "headwater_hip_wave.h"

@@ -1,0 +1,1 @@
+#pragma once /* printf is in headwater_hip.h */
