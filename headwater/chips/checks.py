@@ -194,11 +194,33 @@ def _caches(chip: Chip) -> Iterator[Fault]:
             others = {"l1_bytes": ("l1_ways", "l1_line_bytes"), "l2_bytes": ("l2_ways", "l2_banks", "l2_line_bytes")}
             allowed += ", or 0" if may_lack else ""
             yield Fault("caches", key, f"caches.{key} is {value}", allowed, others.get(key, ()))
+    yield from _dies(chip)
     for near, far in (("l1_cycles", "l2_cycles"), ("l2_cycles", "memory_cycles"), ("scalar_cycles", "l2_cycles")):
         less, more = getattr(latencies, near), getattr(latencies, far)
         if more < less:
             allowed = f"it counts from issue to use, so it is not below latencies.{near}, {less}"
             yield Fault("latencies", far, f"latencies.{far} is {more}", allowed, (near,))
+
+
+def _dies(chip: Chip) -> Iterator[Fault]:
+    """A die has its share of the L2's banks, each of which serves as many channels as the others."""
+    caches, dies = chip.caches, chip.compute.dies
+    if caches.l2_banks % dies or dies > chip.compute.compute_units or (dies > 1 and chip.is_vliw):
+        allowed = "it divides caches.l2_banks, is not above compute.compute_units, and 1 on VLIW chips"
+        yield Fault("compute", "dies", f"compute.dies is {dies}", allowed, ("caches.l2_banks", "compute_units"))
+        return
+    side = caches.memory_side_banks
+    if side % (caches.l2_banks // dies) or (side and dies == 1 and side != caches.l2_banks):
+        allowed = (
+            f"it is a multiple of the L2's banks on a die, {caches.l2_banks // dies}, or where there is one die that"
+        )
+        yield Fault("caches", "memory_side_banks", f"caches.memory_side_banks is {side}", allowed, ("l2_banks",))
+    step = max(1, side) * caches.memory_side_ways * caches.l2_line_bytes
+    if caches.memory_side_bytes % step or (caches.memory_side_bytes and not side):
+        allowed = _multiple(caches.memory_side_bytes, step, "banks of sets of ways")
+        others = ("memory_side_banks", "memory_side_ways", "l2_line_bytes")
+        told = f"caches.memory_side_bytes is {caches.memory_side_bytes}"
+        yield Fault("caches", "memory_side_bytes", told, allowed, others)
 
 
 def _dram(chip: Chip) -> Iterator[Fault]:

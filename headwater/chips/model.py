@@ -39,7 +39,8 @@ class Compute:
     A compute unit (a SIMD engine, on VLIW chips) has ``simds_per_compute_unit`` SIMDs of ``lanes_per_simd`` lanes; a
     wavefront takes ``wavefront_size`` / ``lanes_per_simd`` cycles for an instruction. ``vliw_width``: operations that
     one lane starts in a cycle (5 or 4 on VLIW chips). ``wavefronts_per_simd`` and ``work_groups_per_compute_unit``:
-    how many can be resident. ``clock_mhz``: the highest one that the maker states for load.
+    how many can be resident. ``clock_mhz``: the highest one that the maker states for load. ``dies``: with a share of
+    the compute units and of the L2 each, to which work-groups are dealt in turn.
     """
 
     shader_engines: int = _number("", 1, 64)
@@ -52,6 +53,7 @@ class Compute:
     wavefront_size: int = _number("work-items", 16, 64, 64)
     work_groups_per_compute_unit: int = _number("", 1, 64, 16)
     work_group_size: int = _number("work-items", 1, 4096, 1024)
+    dies: int = _number("", 1, 16, 1)
 
     @property
     def turn_cycles(self) -> int:
@@ -119,6 +121,7 @@ class Caches:
     Bytes are those of whole sets, of ``ways`` lines each, in each of ``l2_banks``; rates are those of one L1 and of one
     of ``l2_banks``. On VLIW chips the scalar cache is that of constants, and each shader engine has an instruction
     cache; ``vertex_bytes``: of the chip's cache for vertex fetches alone, 0 where they go the texture units' way;
+    ``memory_side_bytes``: of a cache between the L2 and memory, with ``memory_side_banks``, one for each channel.
     ``compute_units_per_l1``: that share an L1 (VLIW chips only). ``l1_bank_conflicts``: whether lanes that read
     different words of one L1 bank wait for each other (RRZE-HPC, gpu-benches, gpu-strides, measured it on MI210;
     perftest's chips, up to Radeon VII, do not show it).
@@ -140,6 +143,10 @@ class Caches:
     vertex_bytes: int = _number("bytes", 0, 1 << 20, 0)
     compute_units_per_l1: int = _number("", 1, 64, 1)
     l1_bank_conflicts: bool = False
+    memory_side_bytes: int = _number("bytes", 0, 1 << 32, 0)
+    memory_side_banks: int = _number("", 0, 256, 0)
+    memory_side_ways: int = _number("", 1, 256, 16)
+    memory_side_bytes_per_cycle: int = _number("bytes per cycle", 1, 1024, 64)
 
 
 @dataclass(frozen=True)
@@ -222,8 +229,8 @@ class Memory:
 class Latencies:
     """Cycles from issue to use where nothing is in the way: what an access costs that ends at each level.
 
-    ``scalar_cycles``: of the scalar cache; the default is that of s_memtime, which takes the same way (gem5, pull
-    request 1053, measured on Vega).
+    ``memory_side_cycles``: where the memory-side cache has it. ``scalar_cycles``: of the scalar cache; the default is
+    that of s_memtime, which takes the same way (gem5, pull request 1053, measured on Vega).
     """
 
     local_cycles: int = _number("cycles", 1, 10_000)
@@ -231,6 +238,7 @@ class Latencies:
     l2_cycles: int = _number("cycles", 1, 10_000)
     memory_cycles: int = _number("cycles", 1, 100_000)
     scalar_cycles: int = _number("cycles", 1, 10_000, 41)
+    memory_side_cycles: int = _number("cycles", 0, 100_000, 0)
 
 
 @dataclass(frozen=True)

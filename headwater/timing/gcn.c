@@ -5,7 +5,7 @@
    which an access will have ended is known when it is issued; s_waitcnt turns into a time to go on at. */
 
 enum { CLASSES = WAIT }; /* of instructions, of which a SIMD issues one each */
-enum { SIMDS = 8, SLOTS = 16, GROUPS = 64, RING = 64, SHORT_RING = 16, MISSES = 256, READER_BYTES = 4160 };
+enum { SIMDS = 8, SLOTS = 16, GROUPS = 64, MOST_DIES = 16, RING = 64, SHORT_RING = 16, MISSES = 256, READER_BYTES = 4160 };
 
 /* Accesses under way are numbered from 1 on, so that a wavefront with few needs one line of the host's memory for them. */
 struct wave { /* what every instruction needs comes first */
@@ -34,7 +34,7 @@ struct unit { /* a compute unit */
     struct simd simd[SIMDS];
     struct group group[GROUPS];
     u64 groups;  /* which of them are in use */
-    u32 resident, number;
+    u32 resident, number, die;
     u64 next, address_free, miss_free, return_free, lds_free, scalar_free;
     u64 miss_done[MISSES];
     u64 misses;
@@ -44,6 +44,7 @@ struct unit { /* a compute unit */
 struct gpu {
     struct machine m;
     struct unit *units;
+    u64 next_of_die[MOST_DIES]; /* work-groups are dealt to dies in turn */
     u64 cause[CAUSES], wave_cause[CAUSES], empty;
     u64 valu_busy, scalar_busy, branch_busy, lds_busy, lds_conflicts, address_busy, taken;
     u64 loads, stores, load_lines, store_lines;
@@ -64,7 +65,7 @@ static u64 code_line(struct gpu *g, struct unit *u, u32 line, u64 time) {
     u32 set = set_of_line(c, line);
     u64 *there = cache_find(c, set, line), back = k->l2_cycles / 2;
     if (there) return later(time, *there);
-    return *cache_place(c, set, line) = memory_access(&g->m.memory, line, time + k->l2_cycles - back) + back;
+    return *cache_place(c, set, line) = memory_access(&g->m.memory, line, time + k->l2_cycles - back, u->die) + back;
 }
 
 static u64 scalar_load(struct gpu *g, struct unit *u, const struct op *op, struct wave *w, u64 time) {
@@ -81,7 +82,7 @@ static u64 scalar_load(struct gpu *g, struct unit *u, const struct op *op, struc
         u64 *there = cache_find(c, set, line);
         if (!there) {
             there = cache_place(c, set, line);
-            *there = memory_access(&g->m.memory, line, start + k->scalar_cycles + back) + back;
+            *there = memory_access(&g->m.memory, line, start + k->scalar_cycles + back, u->die) + back;
         }
         done = later(done, *there);
     }
@@ -180,7 +181,7 @@ static u64 vector_lines(struct gpu *g, struct unit *u, const struct op *op, cons
         lines_of(a, l.line);
         l.count = a->count;
         l.bits = k->interleave_line_bits;
-        memory_locate(&g->m.memory, l.line, a->count, &l.at);
+        memory_locate(&g->m.memory, l.line, a->count, &l.at, u->die);
         if (a->count > 1) memory_expect(&g->m.memory, &l.at, a->count, writes);
         if (op->flags & ATOMIC) {
             work *= a->flags & UNIFORM ? a->active : (a->active + a->count - 1) / a->count;
@@ -415,8 +416,10 @@ static void place_group(struct gpu *g, struct unit *u, u64 time) {
     struct group *p = &u->group[at];
     u->groups |= 1ull << at;
     u->resident++;
-    *p = (struct group){.number = g->m.next_group++, .waves = waves, .left = waves};
-    trace_expect(g->m.trace, g->m.next_group * waves);
+    u64 *next = &g->next_of_die[u->die];
+    *p = (struct group){.number = *next, .waves = waves, .left = waves};
+    *next += k->dies;
+    trace_expect(g->m.trace, *next * waves);
     u64 begin = machine_dispatch(&g->m, engine, time + k->launch_cycles, waves * k->wave_dispatch_cycles);
     for (u32 n = 0; n < waves; n++) {
         u32 best = 0;
@@ -463,7 +466,7 @@ static void end_wave(struct gpu *g, struct unit *u, u32 s, u32 slot, u64 time) {
     u->groups &= ~(1ull << w->group);
     u->resident--;
     g->m.ended_groups++;
-    if (g->m.next_group < g->m.groups) place_group(g, u, p->latest);
+    if (g->next_of_die[u->die] < g->m.groups) place_group(g, u, p->latest);
 }
 
 /* ---- issue ------------------------------------------------------------------------------------------------------- */
@@ -662,7 +665,7 @@ EXPORT u32 hw_gcn_run(struct gpu *g, u64 most) {
         for (u32 n = 0; n < k->units; n++) low = sooner(low, g->units[n].next);
         if (!quantum_begin(&g->m, low)) break;
         u64 end = low + QUANTUM;
-        u64 before = g->m.memory.fills + g->m.memory.write_backs;
+        u64 before = g->m.memory.dram.bytes;
         for (u32 n = 0; n < k->units; n++) {
             u32 turn = n + g->m.first;
             struct unit *u = &g->units[turn % k->units];
@@ -678,7 +681,7 @@ EXPORT u32 hw_gcn_run(struct gpu *g, u64 most) {
             } while (next < end);
             u->next = next;
         }
-        quantum_end(&g->m, (g->m.memory.fills + g->m.memory.write_backs - before) * k->l2_line_bytes);
+        quantum_end(&g->m, g->m.memory.dram.bytes - before);
         if (g->m.instructions >= stop) break;
     }
     if (state_of(&g->m)) return state_of(&g->m);
@@ -707,10 +710,12 @@ EXPORT struct gpu *hw_gcn_begin(const struct launch *from, u8 *memory) {
     struct gpu *g = give(&a, sizeof *g);
     machine_begin(&g->m, from, &a);
     g->units = give(&a, k->units * sizeof(struct unit));
+    for (u32 n = 0; n < k->dies; n++) g->next_of_die[n] = n;
     struct cache *scalar = 0, *code = 0;
     for (u32 n = 0; n < k->units; n++) {
         struct unit *u = &g->units[n];
         u->number = n;
+        u->die = (u64)n * k->dies / k->units;
         u->next = NEVER;
         if (n % k->units_per_scalar_cache == 0) {
             scalar = give(&a, sizeof *scalar);
@@ -737,7 +742,8 @@ EXPORT struct gpu *hw_gcn_begin(const struct launch *from, u8 *memory) {
         r->room = READER_BYTES;
     }
     for (u32 turn = 0; turn < k->groups_per_unit; turn++)
-        for (u32 n = 0; n < k->units && g->m.next_group < g->m.groups; n++) place_group(g, &g->units[n], 0);
+        for (u32 n = 0; n < k->units; n++)
+            if (g->next_of_die[g->units[n].die] < g->m.groups) place_group(g, &g->units[n], 0);
     return g;
 }
 
@@ -789,6 +795,8 @@ EXPORT void hw_gcn_result(struct gpu *g, struct result *out) {
     out->l2_writes = g->m.memory.writes;
     out->l2_atomics = g->m.memory.atomics;
     out->fills = g->m.memory.fills;
+    out->side_hits = g->m.memory.side.hits;
+    out->side_misses = g->m.memory.side.misses;
     out->write_backs = g->m.memory.write_backs;
     out->page_misses = g->m.memory.page_misses;
     out->groups = g->m.ended_groups;

@@ -43,7 +43,17 @@ SUMS: Final = (
     *("cycles", "instructions", "waves", "wave_cycles", "empty", "valu_busy", "scalar_issues", "branch_issues"),
     *("branches_taken", "lds_busy", "lds_conflict_cycles", "address_busy", "loads", "stores", "load_lines"),
     *("store_lines", "l1_hits", "l1_misses", "scalar_hits", "scalar_misses", "code_hits", "code_misses"),
-    *("l2_hits", "l2_misses", "bank_bytes", "channel_bytes", "channel_busy", "row_activations", "bus_turns"),
+    *(
+        "side_hits",
+        "side_misses",
+        "l2_hits",
+        "l2_misses",
+        "bank_bytes",
+        "channel_bytes",
+        "channel_busy",
+        "row_activations",
+        "bus_turns",
+    ),
     *(
         "l2_reads",
         "l2_writes",
@@ -61,6 +71,7 @@ SUMS: Final = (
 """What the engine counts."""
 DRAM: Final = (
     *("channels", "channel_bucket_sixteenths", "dram_banks", "row_chunks", "bank_below", "bank_hash", "row_cycles"),
+    *("dies", "side_sets", "side_ways", "side_bucket_bytes", "side_cycles"),
     *("activate_sixteenths", "turn_sixteenths", "batch_lines", "queue_cycles_of_channel"),
 )
 """A chip's memory as the engine wants it: see `headwater.timing.memory`."""

@@ -95,9 +95,9 @@ def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
             "l2_banks": banks,
             "l2_line_bytes": caches.l2_line_bytes,
             "interleave_line_bits": (INTERLEAVE_BYTES // LINE_BYTES).bit_length() - 1,
-            "channel_hash": max(1, banks.bit_length() - 1),  # (e)
+            "channel_hash": max(1, (caches.memory_side_banks or banks).bit_length() - 1),  # (e)
             "bank_bucket_bytes": 16 * caches.l2_bank_bytes_per_cycle,
-            **dram_numbers(chip, banks, INTERLEAVE_BYTES),
+            **dram_numbers(chip, INTERLEAVE_BYTES),
             "write_buffer_cycles": WRITE_BUFFER_CYCLES,
             "tlb_entries": TLB_ENTRIES,
             "page_line_bits": (PAGE_BYTES // LINE_BYTES).bit_length() - 1,

@@ -10,7 +10,11 @@ struct memory {
     struct calendar *banks;
     struct dram dram;
     struct cache l2; /* the sets of one bank after those of another */
-    struct divisor of_banks, of_pages, of_sets; /* of_sets: those of a bank */
+    struct cache side; /* the memory-side cache, of one channel after another; no sets: there is none */
+    struct calendar *side_banks;
+    struct divisor of_channels, of_banks, of_share, of_pages, of_sets, of_side_sets; /* of_sets: those of a bank */
+    u32 die_banks;    /* of the L2 of a die */
+    u32 side_sets;    /* of a channel */
     u32 line_shift;   /* 64-byte lines of an L2 line, as a shift */
     u32 hash_mask;    /* of a bank's number, what is scrambled */
     u32 *pages;       /* translations, the most recent ones */
@@ -38,19 +42,26 @@ static u64 memory_translate(struct memory *m, u32 line) {
     return missing ? k->tlb_miss_cycles : 0;
 }
 
-/* Find the places of lines. A bank's lines are numbered without gaps. Where banks are scrambled, each `above` has a
-   permutation of them, so that what follows in even steps meets all: by exclusive or where their number is a power of two,
-   else by a rotation. */
-static inline void memory_locate(const struct memory *m, const u32 *lines, u32 count, struct places *p) {
+/* Find the places of lines, for a compute unit of a die. A channel's lines are numbered without gaps. Where channels are
+   scrambled, each `above` has a permutation of them, so that what follows in even steps meets all: by exclusive or where
+   their number is a power of two, else by a rotation. Each die has banks of its own, each of which serves several
+   channels. */
+static inline void memory_locate(const struct memory *m, const u32 *lines, u32 count, struct places *p, u32 die) {
     const struct chip *k = m->chip;
     u32 bits = k->interleave_line_bits, within = (1u << bits) - 1, hash = k->channel_hash, mask = m->hash_mask;
-    u32 banks = k->l2_banks, sets = k->l2_sets, shift = m->line_shift;
-    struct divisor of_banks = m->of_banks, of_sets = m->of_sets;
+    u32 channels = k->channels, sets = k->l2_sets, shift = m->line_shift, first = die * m->die_banks;
+    u32 share = m->of_share.by; /* channels of a bank */
+    struct divisor of_channels = m->of_channels, of_banks = m->of_banks, of_sets = m->of_sets;
     u32 rotates = hash && !mask;
     for (u32 n = 0; n < count; n++) {
-        u32 chunk = lines[n] >> bits, above = over(chunk, &of_banks), bank = chunk - above * banks;
-        if (rotates) bank = rest(bank + above + over(above, &of_banks), &of_banks);
+        u32 chunk = lines[n] >> bits, above = over(chunk, &of_channels), bank = chunk - above * channels;
+        if (rotates) bank = rest(bank + above + over(above, &of_channels), &of_channels);
         bank ^= (above ^ above >> hash ^ above >> 2 * hash) & mask;
+        if (share > 1) {
+            u32 which = over(bank, &of_banks);
+            above = above * share + which;
+            bank = first + bank - which * m->die_banks;
+        }
         u32 own = (above << bits | (lines[n] & within)) >> shift;
         p->bank[n] = bank;
         p->set[n] = bank * sets + rest(own, &of_sets);
@@ -58,9 +69,18 @@ static inline void memory_locate(const struct memory *m, const u32 *lines, u32 c
     }
 }
 
-/* The chunk of a bank's channel that a line of the L2 lies in, from its tag. */
-static inline u32 chunk_of(const struct memory *m, u32 tag) {
-    return ((tag >> 1) - 1) << m->line_shift >> m->chip->interleave_line_bits;
+/* The channel and its chunk that a line of an L2 bank lies in, from its tag, and the line's number in the channel. */
+struct home { u32 channel, chunk, line; };
+
+static inline struct home home_of(const struct memory *m, u32 bank, u32 tag) {
+    u32 own = (tag >> 1) - 1, bits = m->chip->interleave_line_bits - m->line_shift, chunk = own >> bits;
+    struct home h = {bank, chunk, own};
+    if (m->of_share.by > 1) {
+        h.chunk = over(chunk, &m->of_share);
+        h.channel = (chunk - h.chunk * m->of_share.by) * m->die_banks + rest(bank, &m->of_banks);
+        h.line = h.chunk << bits | (own & ((1u << bits) - 1));
+    }
+    return h;
 }
 
 /* Lines will be asked for: bring what the L2 knows of them from the host's memory. */
@@ -78,25 +98,61 @@ static inline void memory_expect(const struct memory *m, const struct places *p,
 /* Lines that were written and leave the L2 together. */
 struct leaving { u32 count, tag[TOGETHER]; };
 
+/* A line that the L2 lets go or wants passes the memory-side cache: when it is there, or has come. */
+static u64 side_access(struct memory *m, const struct home *h, u64 time, u32 writes) {
+    const struct chip *k = m->chip;
+    u32 bytes = k->l2_line_bytes, bits = k->interleave_line_bits - m->line_shift;
+    u8 *set = set_at(&m->side, h->channel * m->side_sets + rest(h->line, &m->of_side_sets));
+    u32 tag = tag_of(h->line), *tags = (u32 *)set;
+    u64 *ready = ready_in(&m->side, set);
+    time = calendar_take(&m->side_banks[h->channel], time, bytes);
+    i32 way = cache_way(&m->side, set, tag);
+    if (way >= 0) {
+        tags[way] |= writes;
+        return writes ? time : later(time, ready[way]) + k->side_cycles;
+    }
+    way = cache_oldest(&m->side, set);
+    if (tags[way] & 1) dram_access(&m->dram, h->channel, ((tags[way] >> 1) - 1) >> bits, time, 1, bytes, 1);
+    tags[way] = tag | writes;
+    if (writes) return ready[way] = time;
+    u64 there = dram_access(&m->dram, h->channel, h->chunk, time, 1, bytes, 0);
+    ready[way] = there;
+    return there + k->memory_more_cycles;
+}
+
 /* They go at `time` by way of a buffer, which may be full: when the bank goes on. */
 static u64 memory_leave(struct memory *m, u32 bank, u64 time, const struct leaving *l) {
     const struct chip *k = m->chip;
     u64 gone = 0;
     m->write_backs += l->count;
     for (u32 n = 0, some; n < l->count; n += some) { /* those of one chunk go on together */
-        u32 chunk = chunk_of(m, l->tag[n]);
-        for (some = 1; n + some < l->count && chunk_of(m, l->tag[n + some]) == chunk;) some++;
-        gone = later(gone, dram_access(&m->dram, bank, chunk, time, some, some * k->l2_line_bytes, 1));
+        struct home h = home_of(m, bank, l->tag[n]);
+        some = 1;
+        if (m->side_sets) {
+            gone = later(gone, side_access(m, &h, time, 1));
+            continue;
+        }
+        for (; n + some < l->count && home_of(m, bank, l->tag[n + some]).chunk == h.chunk;) some++;
+        gone = later(gone, dram_access(&m->dram, h.channel, h.chunk, time, some, some * k->l2_line_bytes, 1));
     }
     return gone > time + k->write_buffer_cycles ? gone - k->write_buffer_cycles : time;
 }
 
-/* When memory has brought `missing` lines of one chunk that the L2 asked for at `time`. */
-static inline __attribute__((always_inline)) u64 memory_fill(struct memory *m, u32 bank, u32 line, u32 tag, u64 time, u32 missing) {
+/* When memory has brought `missing` lines of one chunk that the L2 asked for at `time`, by their tags. */
+static inline __attribute__((always_inline)) u64 memory_fill(struct memory *m, u32 bank, u32 line, const u32 *tags, u64 time, u32 missing) {
     const struct chip *k = m->chip;
+    struct home h = home_of(m, bank, tags[0]);
     time += memory_translate(m, line);
     m->fills += missing;
-    return dram_access(&m->dram, bank, chunk_of(m, tag), time, missing, missing * k->l2_line_bytes, 0) + k->memory_more_cycles;
+    if (m->side_sets) {
+        u64 there = side_access(m, &h, time, 0);
+        for (u32 n = 1; n < missing; n++) {
+            h = home_of(m, bank, tags[n]);
+            there = later(there, side_access(m, &h, time, 0));
+        }
+        return there;
+    }
+    return dram_access(&m->dram, h.channel, h.chunk, time, missing, missing * k->l2_line_bytes, 0) + k->memory_more_cycles;
 }
 
 /* Make a place for a line that is missing: its way. What goes is `leaving` if it was written. */
@@ -124,14 +180,14 @@ static inline __attribute__((always_inline)) u64 memory_one(struct memory *m, co
     }
     way = memory_make(m, set, p->tag[n] | writes, &leaving);
     if (leaving.count) time = memory_leave(m, bank, time, &leaving);
-    if (!writes) time = memory_fill(m, bank, line, p->tag[n], time, 1); /* a whole line is not read first; parts of it carry masks */
+    if (!writes) time = memory_fill(m, bank, line, &p->tag[n], time, 1); /* a whole line is not read first; parts of it carry masks */
     return ready[way] = time;
 }
 
 /* The same of a line that comes alone. */
-static u64 memory_access(struct memory *m, u32 line, u64 time) {
+static u64 memory_access(struct memory *m, u32 line, u64 time, u32 die) {
     struct places p;
-    memory_locate(m, &line, 1, &p);
+    memory_locate(m, &line, 1, &p, die);
     return memory_one(m, &p, 0, line, time, 0, 64);
 }
 
@@ -142,6 +198,7 @@ static u64 memory_together(struct memory *m, const struct places *p, u32 n, u32 
     struct leaving leaving;
     leaving.count = 0;
     u64 *ready[TOGETHER], *missed[TOGETHER];
+    u32 tags[TOGETHER];
     time = calendar_take(&m->banks[bank], time, work * count);
     if (writes) m->writes += count;
     else m->reads += count;
@@ -150,12 +207,12 @@ static u64 memory_together(struct memory *m, const struct places *p, u32 n, u32 
         u32 tag = p->tag[n + one];
         i32 way = cache_way(&m->l2, set, tag);
         if (way >= 0) ((u32 *)set)[way] |= writes;
-        else way = memory_make(m, set, tag | writes, &leaving), missed[missing++] = ready_in(&m->l2, set) + way;
+        else way = memory_make(m, set, tag | writes, &leaving), tags[missing] = tag, missed[missing++] = ready_in(&m->l2, set) + way;
         ready[one] = ready_in(&m->l2, set) + way;
     }
     if (leaving.count) time = memory_leave(m, bank, time, &leaving);
     if (missing) {
-        u64 there = writes ? time : memory_fill(m, bank, line, p->tag[n], time, missing);
+        u64 there = writes ? time : memory_fill(m, bank, line, tags, time, missing);
         for (u32 one = 0; one < missing; one++) *missed[one] = there;
     }
     if (!writes)
@@ -171,10 +228,13 @@ static inline u64 memory_ask(struct memory *m, const struct places *p, u32 n, u3
 static void memory_advance(struct memory *m, u64 time) {
     for (u32 n = 0; n < m->chip->l2_banks; n++) calendar_advance(&m->banks[n], time);
     dram_advance(&m->dram, time);
+    if (m->side_sets)
+        for (u32 n = 0; n < m->chip->channels; n++) calendar_advance(&m->side_banks[n], time);
 }
 
 static u64 memory_need(const struct chip *k) {
-    u64 calendars = (u64)k->l2_banks * sizeof(struct calendar);
+    u64 calendars = (u64)(k->l2_banks + (k->side_sets ? k->channels : 0)) * sizeof(struct calendar);
+    calendars += cache_bytes(k->channels * k->side_sets, k->side_ways);
     return calendars + dram_need(k) + cache_bytes(k->l2_banks * k->l2_sets, k->l2_ways) + (k->tlb_entries + 16) * 4 + 8 * 128;
 }
 
@@ -183,10 +243,20 @@ static void memory_begin(struct memory *m, const struct chip *k, struct arena *a
     m->chip = k;
     m->banks = give(a, k->l2_banks * sizeof(struct calendar));
     dram_begin(&m->dram, k, a);
+    m->side_sets = k->side_sets;
+    if (k->side_sets) {
+        m->side_banks = give(a, k->channels * sizeof(struct calendar));
+        for (u32 n = 0; n < k->channels; n++) calendar_begin(&m->side_banks[n], k->side_bucket_bytes);
+        cache_begin(&m->side, a, k->channels * k->side_sets, k->side_ways);
+        m->of_side_sets = divisor_of(k->side_sets);
+    }
+    m->die_banks = k->l2_banks / k->dies;
     m->pages = give(a, (k->tlb_entries + 16) * 4);
     m->line_shift = __builtin_ctz(k->l2_line_bytes / 64);
-    m->hash_mask = k->channel_hash && (k->l2_banks & (k->l2_banks - 1)) == 0 ? k->l2_banks - 1 : 0;
-    m->of_banks = divisor_of(k->l2_banks);
+    m->hash_mask = k->channel_hash && (k->channels & (k->channels - 1)) == 0 ? k->channels - 1 : 0;
+    m->of_channels = divisor_of(k->channels);
+    m->of_banks = divisor_of(m->die_banks);
+    m->of_share = divisor_of(k->dies > 1 ? k->channels / m->die_banks : 1);
     m->of_sets = divisor_of(k->l2_sets);
     if (k->tlb_entries) m->of_pages = divisor_of(k->tlb_entries / 16);
     cache_begin(&m->l2, a, k->l2_banks * k->l2_sets, k->l2_ways);

@@ -119,7 +119,7 @@ static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const
     if (cached)
         for (u32 n = 0; n < a->count; n++) sets[n] = rest(scrambled(lines[n] >> shift), &of_sets);
     if (by_l2) {
-        memory_locate(&g->m.memory, lines, a->count, &places);
+        memory_locate(&g->m.memory, lines, a->count, &places, 0);
         if (a->count > 1) memory_expect(&g->m.memory, &places, a->count, 0);
     }
     u64 pace = ((u64)cycles << 32) / a->count + 1; /* exact, as both are small */
