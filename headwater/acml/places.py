@@ -19,7 +19,7 @@ USUAL = {
         "ifftshift dct idct dst idst".split(),
         "scipy.fft",
     ),
-    **dict.fromkeys("matmul dot vdot inner outer tensordot einsum".split(), "numpy"),
+    **dict.fromkeys("dot vdot inner outer tensordot einsum".split(), "numpy"),
 }
 """Names of NumPy and SciPy, and the module whose function works on arrays."""
 _TRANSFORMS = {f"{inverse}{kind}fft{end}" for kind in ("", "r", "h") for end in ("", "2", "n") for inverse in ("", "i")}
@@ -38,6 +38,7 @@ def _places() -> dict[str, tuple[str, str]]:
     return {
         **dict.fromkeys(rows(), ("headwater.acml.native", "routine")),
         **dict.fromkeys(functions(), ("headwater.acml.vector", "function")),
+        **dict.fromkeys(("matmul", "explain"), ("headwater.acml.split", "function")),
         "backend": ("headwater.acml.streams.dispatch", "backend"),
         **dict.fromkeys(generators(), ("headwater.acml.random.states", "function")),
         **dict.fromkeys(transforms(), ("headwater.acml.fourier", "function")),

@@ -1,0 +1,295 @@
+"""A product of arrays passes in; the result passes out, computed by the processor, a device, or both, whatever is
+predicted to be fastest here.
+
+Costs of each way are measured once a machine (`headwater.acml.costs`). If several ways share a product, tiles of rows
+come from one queue; how many rows a way takes next follows from how fast its last tile was. Simulated chips take part
+only where they are named.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from headwater.acml.costs import Costs, best, of, work_of
+from headwater.acml.native import extension
+from headwater.errors import HeadwaterError, UsageError
+from headwater.runtime import Device, stream
+from headwater.runtime.interface import resolve
+
+Array = np.ndarray[Any, np.dtype[Any]]
+_GRANULE = 16
+"""Rows of a tile, at least, and of which it has a multiple."""
+
+
+class Way:
+    """One way to compute a product: ``name``; ``version`` of what computes; ``moves``: arrays are copied to it;
+    ``threads``: it computes on this machine's processor."""
+
+    name = "processor"
+    moves = False
+    threads = True
+
+    @property
+    def version(self) -> str:
+        """Of the library that computes, so that costs are measured again with another one."""
+        return np.__version__
+
+    def keep(self, b: Array) -> Any:
+        """The second factor, where the way needs it."""
+        return b
+
+    def product(self, a: Array, kept: Any, out: Array | None = None) -> Array:
+        """The product as an array."""
+        return np.matmul(a, kept, out=out)
+
+    def there_and_back(self, a: Array) -> None:
+        """Copy an array to the way's memory and back."""
+
+
+class DeviceWay(Way):
+    """By our kernels on a device."""
+
+    moves = True
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.name = device.name
+        self.threads = not device.is_gpu
+
+    @property
+    def version(self) -> str:
+        return str(self.device.driver)
+
+    def keep(self, b: Array) -> Any:
+        return stream(np.ascontiguousarray(b), device=self.device)
+
+    def product(self, a: Array, kept: Any, out: Array | None = None) -> Array:
+        from headwater.acml.streams.products import matmul
+
+        found: Array = matmul(stream(np.ascontiguousarray(a), device=self.device), kept).read(out)
+        return found
+
+    def there_and_back(self, a: Array) -> None:
+        stream(a, device=self.device).read()
+
+
+class CupyWay(Way):
+    """By cuBLAS on an NVIDIA GPU, through CuPy."""
+
+    moves = True
+    threads = False
+    name = "cupy"
+
+    def __init__(self) -> None:
+        self.library: Any = import_module("cupy")
+        if not self.library.cuda.runtime.getDeviceCount():
+            raise UsageError("CuPy finds no GPU")
+
+    @property
+    def version(self) -> str:
+        return str(self.library.__version__)
+
+    def keep(self, b: Array) -> Any:
+        return self.library.asarray(b)
+
+    def product(self, a: Array, kept: Any, out: Array | None = None) -> Array:
+        found: Array = self.library.asnumpy(self.library.matmul(self.library.asarray(a), kept), out=out)
+        return found
+
+    def there_and_back(self, a: Array) -> None:
+        self.library.asnumpy(self.library.asarray(a))
+
+
+@cache
+def _processor() -> Way:
+    return Way()
+
+
+@cache
+def _way(name: str) -> Way:
+    if name in ("processor", "host"):
+        return _processor()
+    return CupyWay() if name == "cupy" else DeviceWay(resolve(name))
+
+
+@cache
+def present() -> tuple[Way, ...]:
+    """The processor, and this machine's GPUs: by CuPy where it is installed, else by OpenCL. No simulated chip."""
+    ways: list[Way] = [_processor()]
+    try:
+        return (*ways, _way("cupy"))
+    except Exception:  # CuPy is not installed, or its driver is not: it raises errors of its own
+        pass
+    try:
+        device = resolve("gpu")
+    except HeadwaterError:
+        return tuple(ways)
+    return (*ways, _way("gpu")) if device.is_gpu else tuple(ways)
+
+
+@dataclass
+class Plan:
+    """The predictions for one product: seconds of each way alone, of all together, and the ways that are chosen."""
+
+    alone: dict[str, float]
+    together: float | None
+    chosen: tuple[Way, ...]
+    costs: dict[str, Costs]
+    measured: dict[str, float] = field(default_factory=dict)
+    shares: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lines = [f"{'way':24}{'predicted':>12}{'measured':>12}"]
+        rows = {**self.alone, **({"together": self.together} if self.together is not None else {})}
+        for name, seconds in rows.items():
+            found = self.measured.get(name)
+            lines.append(f"{name:24}{_time(seconds):>12}{_time(found) if found is not None else '–':>12}")
+        lines.append(f"chosen: {' and '.join(way.name for way in self.chosen)}")
+        if self.shares:
+            lines.append("rows together: " + ", ".join(f"{name} {rows}" for name, rows in self.shares.items()))
+        return "\n".join(lines)
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    scale, unit = (1, "s") if seconds >= 1 else (1e3, "ms") if seconds >= 1e-3 else (1e6, "µs")
+    return f"{seconds * scale:.3g} {unit}"
+
+
+def plan(m: int, n: int, k: int, dtype: np.dtype[Any], ways: Sequence[Way]) -> Plan:
+    """What each way is predicted to take, and which is to be taken."""
+    work, size = work_of(m, n, k, dtype), dtype.itemsize
+    nbytes = size * (m * k + k * n + m * n)
+    costs = {way.name: of(way, dtype) for way in ways}
+    alone = {name: cost.seconds(work, nbytes) for name, cost in costs.items()}
+    fastest = min(ways, key=lambda way: alone[way.name])
+    together = None
+    if len(ways) > 1 and m >= 2 * _GRANULE * len(ways):
+        # each way's fixed part, then its tiles: all end at about the same time, but for a part of the last tiles
+        fixed = max(
+            cost.start + (size * k * n / cost.bytes_per_second if cost.bytes_per_second else 0)
+            for cost in costs.values()
+        )
+        together = fixed + 1.05 / sum(1 / seconds for seconds in alone.values())
+    chosen = tuple(ways) if together is not None and together < alone[fastest.name] else (fastest,)
+    return Plan(alone, together, chosen, costs)
+
+
+def matmul(a: Any, b: Any, *, devices: Sequence[str] | None = None) -> Any:
+    """``a @ b`` for arrays, by the fastest way here: the processor, a GPU, or both.
+
+    ``devices``: the ways to choose from, instead of those that the machine has: "processor", "cupy", or names of
+    devices, simulated ones too. Products of other shapes than two matrices are `numpy.matmul`'s.
+    """
+    if devices is None and len(present()) == 1:
+        return np.matmul(a, b)
+    ways = present() if devices is None else tuple(_way(name) for name in devices)
+    if not _is_plain(a, b):
+        return np.matmul(a, b)
+    made = plan(a.shape[0], b.shape[1], a.shape[1], a.dtype, ways)
+    if len(made.chosen) == 1:
+        return made.chosen[0].product(a, made.chosen[0].keep(b))
+    return together(a, b, made)
+
+
+def _is_plain(a: Any, b: Any) -> bool:
+    return (
+        isinstance(a, np.ndarray)
+        and isinstance(b, np.ndarray)
+        and a.ndim == b.ndim == 2
+        and a.dtype == b.dtype
+        and a.dtype.char in "fdFD"
+        and a.shape[1] == b.shape[0]
+        and a.size > 0
+        and b.size > 0
+    )
+
+
+@contextmanager
+def _threads(others: int) -> Iterator[None]:
+    """BLAS' threads leave a processor for each other way that computes here."""
+    limit = import_module("threadpoolctl").threadpool_limits
+    with limit(limits=max(1, (os.cpu_count() or 1) - others), user_api="blas"):
+        yield
+
+
+def together(a: Array, b: Array, made: Plan) -> Array:
+    """The product by all chosen ways at once; ``made.shares`` says afterwards who computed how many rows."""
+    extension()
+    m = a.shape[0]
+    out = np.empty((m, b.shape[1]), a.dtype)
+    lock = threading.Lock()
+    errors: list[BaseException] = []
+    at = 0
+    # rows a second, at first as predicted
+    speed = {way.name: m / made.alone[way.name] for way in made.chosen}
+    made.shares = dict.fromkeys(speed, 0)
+
+    def take(name: str) -> slice | None:
+        nonlocal at
+        with lock:
+            rest = m - at
+            if not rest or errors:
+                return None
+            part = rest * speed[name] / sum(speed.values()) / 2
+            rows = min(rest, max(_GRANULE, int(part) // _GRANULE * _GRANULE))
+            at += rows
+            made.shares[name] += rows
+            return slice(at - rows, at)
+
+    def work(way: Way) -> None:
+        try:
+            kept = way.keep(b)
+            while (rows := take(way.name)) is not None:
+                begin = time.perf_counter()
+                way.product(a[rows], kept, out[rows])
+                speed[way.name] = (rows.stop - rows.start) / max(time.perf_counter() - begin, 1e-9)
+        except BaseException as error:
+            errors.append(error)
+
+    first, *others = made.chosen
+    with _threads(sum(way.threads for way in others)):
+        threads = [threading.Thread(target=work, args=(way,), daemon=True) for way in others]
+        for thread in threads:
+            thread.start()
+        work(first)
+        for thread in threads:
+            thread.join()
+    if errors:
+        raise errors[0]
+    return out
+
+
+def explain(function: Any, a: Any, b: Any, *, devices: Sequence[str] | None = None) -> Plan:
+    """What a product costs by each way: ``print(acml.explain(acml.matmul, a, b))``.
+
+    Each way, and all together, is run and timed beside its prediction. UsageError for anything but a product of two
+    matrices of one type.
+    """
+    if getattr(function, "__name__", "") not in ("matmul", "dot") or not _is_plain(a, b):
+        raise UsageError("explain takes matmul or dot and two matrices of one type: acml.explain(acml.matmul, a, b)")
+    ways = present() if devices is None else tuple(_way(name) for name in devices)
+    made = plan(a.shape[0], b.shape[1], a.shape[1], a.dtype, ways)
+    for way in ways:
+        made.measured[way.name] = best(lambda way=way: way.product(a, way.keep(b)), 3)  # type: ignore[misc]
+    if made.together is not None:
+        every = Plan(made.alone, made.together, tuple(ways), made.costs)
+        made.measured["together"] = best(lambda: together(a, b, every), 3)
+        made.shares = every.shares
+    return made
+
+
+def function(name: str) -> Any:
+    """The function of `headwater.acml` of that name: matmul or explain."""
+    return {"matmul": matmul, "explain": explain}[name]

@@ -1,0 +1,145 @@
+"""Which way a product takes, and products that several ways share."""
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from headwater import acml
+from headwater.acml import costs, split
+from headwater.acml.costs import Costs
+from headwater.errors import KernelFault, UsageError
+
+pytest.importorskip("scipy")
+threadpoolctl = pytest.importorskip("threadpoolctl")
+
+
+class Slow(split.Way):
+    """A way that computes as the processor, and says where it ran."""
+
+    def __init__(self, name, threads=False):
+        self.name, self.threads = name, threads
+        self.rows, self.limits, self.fails = [], [], False
+
+    def product(self, a, kept, out=None):
+        if self.fails:
+            raise KernelFault("out of memory")
+        self.rows.append(len(a))
+        self.limits += [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+        return np.matmul(a, kept, out=out)
+
+
+def known(monkeypatch, **of):
+    monkeypatch.setattr(split, "of", lambda way, dtype: of[way.name])
+
+
+FAST = Costs(1e-3, 1e10, ((1e4, 1e9), (1e9, 1e12)))
+NEAR = Costs(1e-6, 0.0, ((1e4, 1e9), (1e9, 1e10)))
+
+
+def test_rates_lie_between_the_measured_ones():
+    assert NEAR.rate(1) == 1e9
+    assert NEAR.rate(1e12) == 1e10
+    assert NEAR.rate(1e4 * 1e5**0.5) == pytest.approx(10**9.5)
+    assert FAST.seconds(1e12, 1e10) == pytest.approx(1e-3 + 1 + 1)
+
+
+def test_small_products_stay_and_large_ones_go_or_are_shared(monkeypatch):
+    near, far = Slow("near"), Slow("far")
+    known(monkeypatch, near=NEAR, far=FAST)
+
+    def chosen(n):
+        return [way.name for way in split.plan(n, n, n, np.dtype(float), [near, far]).chosen]
+
+    assert chosen(16) == ["near"]
+    assert chosen(20000) == ["far"]
+    known(monkeypatch, near=NEAR, far=Costs(1e-5, 0.0, ((1e4, 1e9), (1e9, 2e10))))
+    assert chosen(2000) == ["near", "far"]
+
+
+@pytest.mark.parametrize("m", [32, 100, 1001])
+def test_tiles_of_one_queue_make_the_whole(monkeypatch, m):
+    ways = Slow("near"), Slow("far")
+    known(monkeypatch, near=NEAR, far=NEAR)
+    rng = np.random.default_rng(m)
+    a, b = rng.random((m, 30)), rng.random((30, 20))
+    made = split.plan(m, 20, 30, a.dtype, ways)
+    made.chosen = ways
+    assert np.allclose(split.together(a, b, made), a @ b)
+    assert sum(made.shares.values()) == m == sum(map(sum, (way.rows for way in ways)))
+    assert {"near": sum(ways[0].rows), "far": sum(ways[1].rows)} == made.shares
+
+
+def test_blas_leaves_a_processor_for_each_way_that_needs_one(monkeypatch):
+    monkeypatch.setattr(split.os, "cpu_count", lambda: 2)
+    ways = Slow("near"), Slow("far", threads=True)
+    known(monkeypatch, near=NEAR, far=NEAR)
+    a = np.ones((200, 50))
+    made = split.plan(200, 50, 50, a.dtype, ways)
+    made.chosen = ways
+    split.together(a, np.ones((50, 50)), made)
+    assert set(ways[0].limits) == {1}
+
+
+def test_a_way_that_fails_raises_and_no_thread_is_left(monkeypatch):
+    ways = Slow("near"), Slow("far")
+    ways[1].fails = True
+    known(monkeypatch, near=NEAR, far=NEAR)
+    a = np.ones((4000, 30))
+    made = split.plan(4000, 30, 30, a.dtype, ways)
+    made.chosen = ways
+    before = threading.active_count()
+    with pytest.raises(KernelFault, match="out of memory"):
+        split.together(a, np.ones((30, 30)), made)
+    assert threading.active_count() == before
+
+
+def test_costs_are_measured_once_and_kept(monkeypatch, tmp_path):
+    calls = []
+
+    class Counted(Slow):
+        def product(self, a, kept, out=None):
+            calls.append(len(a))
+            return super().product(a, kept, out)
+
+    monkeypatch.setattr(costs, "SIZES", (8, 16))
+    way = Counted(f"a way of {tmp_path}")  # of which the cache knows nothing
+    first = costs.of(way, np.dtype(np.float32))
+    assert calls
+    assert len(first.rates) == 2
+    calls.clear()
+    assert costs.of(way, np.dtype(np.float32)) == first
+    assert not calls
+
+
+def test_explain_tells_of_each_way_and_of_all(monkeypatch):
+    monkeypatch.setattr(costs, "SIZES", (16, 64))
+    rng = np.random.default_rng(0)
+    a, b = rng.random((100, 40), np.float32), rng.random((40, 30), np.float32)
+    text = str(acml.explain(acml.matmul, a, b, devices=["processor", "vega64"]))
+    lines = [line.split("  ")[0] for line in text.splitlines()]
+    assert lines[1] == "processor"
+    assert "chosen: processor" in lines  # a simulated chip is slower than the processor that simulates it
+    assert "together" in lines
+    assert text.splitlines()[-1].startswith("rows together: processor ")
+    with pytest.raises(UsageError, match="explain takes matmul or dot"):
+        acml.explain(acml.solve, a, b)
+
+
+def test_simulated_chips_and_the_cpu_device_take_no_part_unless_named():
+    names = [way.name for way in split.present()]
+    assert names[0] == "processor"
+    assert all(not way.threads for way in split.present()[1:])
+
+
+def test_matmul_is_numpys_for_other_shapes():
+    a = np.arange(24.0).reshape(2, 3, 4)
+    assert (acml.matmul(a, np.ones(4), devices=["processor", "cpu"]) == a @ np.ones(4)).all()
+    assert acml.matmul(np.ones((0, 3)), np.ones((3, 2))).shape == (0, 2)
+
+
+def test_headwater_does_not_import_the_library_by_itself():
+    code = "import sys, headwater, headwater.runtime; sys.exit(any('acml' in name or name == 'scipy' for name in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
