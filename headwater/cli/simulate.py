@@ -8,14 +8,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater.cli.options import Parser, positive, whole_from_one
+from headwater.cli.options import Parser, build_options, positive, whole_from_one
 from headwater.cli.results import output_file, refuse_overwriting
 from headwater.cli.run import add_launch_options, bind_words, compiled_program, tell_written
 from headwater.errors import UsageError
 from headwater.views.units import memory_bytes, seconds
 
 if TYPE_CHECKING:
+    from headwater.analyze.report import Analysis
     from headwater.cli.launch import TimeLimit
+    from headwater.files import Array
+    from headwater.jobs.job import Job
     from headwater.timing.report import Hot, Report
     from headwater.timing.system import SystemTimeline
 
@@ -32,12 +35,16 @@ examples:
   headwater simulate median.cl --device fiji --kernel medianfilter_rgba photo.jpg --timeline median.json
   headwater simulate scan.cl -d mi50 -d radeon-vii -d mine.toml random:1Mi
   headwater simulate matmul.cl --device vega64 … --sweep compute.compute_units=16:64:4 --sweep clock_mhz=1000,1500
+  headwater simulate matmul.cl --device vega64 … --set memory_clock_mhz=1200 --shapes
   headwater simulate saxpy.cl --device hd5870 … --repeat 16 --queues 2 --timeline program.json
 """
+Outputs = dict[str, "Array"]
 _LINES = 12
 _TOLD = 6
 """Of so many chips side by side each has its bottleneck told."""
 _MOST_TIMES = 100_000
+_QUICK_INSTRUCTIONS = 1 << 20
+"""Wavefronts' instructions of a launch that is replayed in about a tenth of a second."""
 
 
 def parser() -> Parser:
@@ -55,6 +62,21 @@ def parser() -> Parser:
         default=[],
         help="also simulate the first chip with other figures: compute.clock_mhz=800,1000, or clock_mhz=800:1600:9 "
         "(nine values)",
+    )
+    what.add_argument(
+        "--set",
+        metavar="FIGURE=VALUE",
+        action="append",
+        default=[],
+        help="also simulate each chip with this figure changed, such as memory_clock_mhz=1200",
+    )
+    what.add_argument(
+        "--gains",
+        action="store_true",
+        help="say what more of each resource would bring, also for launches that take long to replay",
+    )
+    what.add_argument(
+        "--shapes", action="store_true", help="also try work-groups of other shapes, where results are the same"
     )
     what.add_argument("--timeline", metavar="FILE", help="write a timeline for ui.perfetto.dev")
     what.add_argument("--html", metavar="FILE", help="write the report as a page")
@@ -91,6 +113,7 @@ def _simulate(args: argparse.Namespace) -> int:
 
     from headwater.chips.gcn_isas import ISA_OF_TARGET
     from headwater.chips.vliw_isas import GENERATION_OF_TARGET
+    from headwater.chips.whatif import changed
     from headwater.cli.launch import TimeLimit, printf_on_stderr
     from headwater.cli.progress import progress
     from headwater.jobs.job import Job, choose_kernel
@@ -106,7 +129,13 @@ def _simulate(args: argparse.Namespace) -> int:
     if not times and (queues > 1 or args.pageable):
         raise UsageError("--queues and --pageable are of a program of many launches", hint="say --repeat N, too")
     others = variants(chips[0].chip, args.sweep) if args.sweep else []  # type: ignore[attr-defined]
+    for one in chips if args.set else ():
+        changed(one.chip, args.set)  # type: ignore[attr-defined] # what there is not is said now
+    alone = len(chips) == 1 and not others and not args.set
+    if (args.shapes or args.gains) and not alone:
+        raise UsageError("--gains and --shapes are of one chip", hint="leave --sweep, --set and other chips out")
     recorded: dict[str, Recorded] = {}
+    ran: list[tuple[Job, Outputs]] = []
     reports: list[Report] = []
     for device in chips:
         chip: Any = device.chip  # type: ignore[attr-defined]
@@ -124,6 +153,7 @@ def _simulate(args: argparse.Namespace) -> int:
                 with printf_on_stderr(args.json), running as watcher:
                     outputs, _ = job.run(device, watcher)
                 if device is chips[0]:
+                    ran.append((job, outputs))
                     tell_written(job, outputs)
 
             recorded[key] = Recorded(run)
@@ -131,32 +161,111 @@ def _simulate(args: argparse.Namespace) -> int:
                 raise UsageError("no kernel was launched, so there is nothing to simulate")
         timeline = bool(args.timeline) and device is chips[0]
         with ProgressLine(f"simulating {device.name}") as show:
-            reports += recorded[key].reports(chip, timeline=timeline, sample=sample, progress=limit.ending(show))
+            going = limit.ending(show)
+            reports += recorded[key].reports(chip, timeline=timeline, sample=sample, progress=going)
+            if alone:
+                both = zip(recorded[key].launches, reports, strict=True)
+                reports = [
+                    launch.with_gains(one, sample=sample) if args.gains or _is_quick(one, limit) else one
+                    for launch, one in both
+                ]
+            if args.set and reports[-1].complete:
+                reports += recorded[key].reports(changed(chip, args.set)[0], sample=sample, progress=going)
         if device is chips[0]:
-            first = list(reports)
+            first = reports[: len(recorded[key].launches)]
             going = limit.ending(None)
             swept = sweep(recorded[key], others, sample=sample, progress=going) if reports[-1].complete else []
             reports += [report for one in swept for report in one]
         if not reports[-1].complete:
             break
+    if args.shapes and reports[0].complete:
+        reports[0] = _tried_shapes(reports[0], *ran[0], chips[0], sample)
+    analysis = _analyzed(reports[0], ran[0][0], args) if alone and reports[0].complete else None
     whole = repeated(reports[0].chip, first, times, queues, pinned=not args.pageable) if times else None
     _write(args, reports, whole)
     if args.json:
         import json
 
         found: dict[str, Any] = {"launches": [report.as_json() for report in reports]}
+        if analysis is not None:
+            from headwater.analyze.differences import differences
+
+            estimate = analysis.estimate
+            found["analysis"] = {
+                "seconds": estimate.seconds,
+                "bound_by": estimate.bound_by,
+                "differences": list(differences(analysis, reports[0])),
+            }
         if whole is not None:
             found["program"] = whole.as_json()
         print(json.dumps(found))
         return _status(reports, limit)
-    if len(chips) == 1 and not others:
+    if alone:
         for report in reports:
             _print(report, args.instructions, limit)
+        if analysis is not None:
+            from headwater.analyze.differences import sentence
+
+            print(sentence(analysis, reports[0]))
     else:
         _compare(reports)
     if whole is not None:
         _print_program(whole, times, queues)
     return _status(reports, limit)
+
+
+def _is_quick(report: Report, limit: TimeLimit) -> bool:
+    """Whether a launch is replayed on ten more chips without being asked for."""
+    return report.instructions <= _QUICK_INSTRUCTIONS and limit.seconds is None
+
+
+def _analyzed(report: Report, job: Job, args: argparse.Namespace) -> Analysis | None:
+    """What the analyzer says of the launch, with its sizes and whole numbers; None of what it does not take."""
+    from headwater.analyze.entry import analyze
+    from headwater.errors import HeadwaterError
+
+    values = job.binding.values
+    numbers = {
+        slot.name: int(values[slot.name])
+        for slot in job.slots
+        if slot.role == "value" and getattr(values.get(slot.name), "dtype", None) is not None
+        and values[slot.name].ndim == 0 and values[slot.name].dtype.kind in "iu"
+    }  # fmt: skip
+    try:
+        found = analyze(
+            args.file, device=report.chip, kernel=job.kernel.name, size=report.global_size, group=report.local_size,
+            arguments=numbers, language=args.language or "", options=build_options(args),
+        )  # fmt: skip
+    except HeadwaterError:
+        return None
+    return found.analyses[0]
+
+
+def _tried_shapes(report: Report, job: Job, outputs: Outputs, device: Any, sample: float | None) -> Report:
+    """The report with what work-groups of other shapes take: those in which the kernel gives the same results."""
+    import copy
+    from dataclasses import replace
+
+    import numpy as np
+
+    from headwater.errors import HeadwaterError
+    from headwater.timing.gains import shapes, with_shapes
+    from headwater.timing.simulate import Recorded
+
+    if not job.binding.global_size:
+        raise UsageError("--shapes is for OpenCL C and HIP", hint="what streams and domains are run in is the chip's")
+    others = []
+    for shape in shapes(report.global_size, report.local_size):
+        other = copy.copy(job)
+        other.binding = replace(job.binding, local_size=shape)
+        found: list[Outputs] = []
+        try:
+            recorded = Recorded(lambda other=other, found=found: found.append(other.run(device)[0]))  # type: ignore[misc]
+        except HeadwaterError:  # a kernel may be made for one shape
+            continue
+        if all(np.array_equal(found[0][name], outputs[name], equal_nan=True) for name in outputs):
+            others.append(recorded.launches[0].report(device.chip, sample=sample))
+    return with_shapes(report, others)
 
 
 def _status(reports: Sequence[Report], limit: TimeLimit) -> int:
@@ -230,6 +339,10 @@ def _print(report: Report, instructions: bool, limit: TimeLimit) -> None:
     print(f", {report.gflops:,.1f} GFLOP/s" if report.flops else "")
     print(report.bottleneck)
     print()
+    if report.gains:
+        told = [[gain.what, seconds(gain.seconds, 4), f"{gain.saved:+.1%}"] for gain in report.gains]
+        print_table(["what if", "time", "saved"], told, numbers=(1, 2))
+        print()
     rows = [[name, f"{part:.1%}"] for name, part in report.causes.items() if part >= 0.0005]
     print_table(["SIMDs' time", "part"], rows, numbers=(1,))
     print()

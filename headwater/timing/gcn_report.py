@@ -70,11 +70,11 @@ _WAITS: Final = {
     "barrier": "at barriers",
 }
 _REMEDIES: Final = {
-    "vector ALU": "fewer or cheaper instructions for the same result would make it faster, nothing else",
+    "vector ALU": "fewer or cheaper instructions for the same result would make it faster",
     "scalar unit": "scalar instructions are the limit: unroll loops",
     "branch unit": "branches are the limit: unroll loops",
     "address unit": "neighbouring work-items should read neighbouring dwords, or data be kept in registers or LDS",
     "LDS": "avoid bank conflicts, or read more of it at once",
     "L2": "more has to be found in the L1 or LDS",
-    "memory": "it is as fast as its memory: move fewer bytes",
+    "memory": "move fewer bytes, or the same ones in an order that its channels like better",
 }

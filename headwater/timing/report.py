@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from headwater.base import reading, writing
+from headwater.timing.gains import Gain, sentence as gains_sentence
 from headwater.timing.host import Host
 from headwater.timing.utilisation import Bandwidth, CacheUse, Described, Unit
 
@@ -45,7 +46,8 @@ class Report:
     issued, waited (by cause), or were empty; they sum up to 1. ``wave_causes``: the same for resident wavefronts.
     ``occupancy_series`` and ``traffic_series``: resident wavefronts and bytes a second of memory at ``series_cycles``.
     ``complete``: False if the replay was interrupted: ``flops``, the whole launch's, is 0 then. ``error``: of the
-    sampled ``cycles``, as a part; 0 if all work-groups were replayed.
+    sampled ``cycles``, as a part; 0 if all work-groups were replayed. ``diagnosis``: what the kernel is bound by;
+    ``gains``: what changes would bring, if they were asked for; ``bottleneck`` says both.
     """
 
     kernel: str
@@ -69,11 +71,21 @@ class Report:
     occupancy_series: tuple[tuple[int, float], ...]
     traffic_series: tuple[tuple[int, float], ...]
     host: Host
-    bottleneck: str
+    diagnosis: str
     complete: bool = True
     error: float = 0.0
+    gains: tuple[Gain, ...] = ()
     happenings: Any = field(default=None, repr=False, compare=False)
     texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def bottleneck(self) -> str:
+        """What the kernel is bound by, and what would help."""
+        return " ".join(filter(None, (self.diagnosis, gains_sentence(self.gains))))
+
+    def with_gains(self, gains: tuple[Gain, ...]) -> Report:
+        """The same report with what changes would bring."""
+        return replace(self, gains=gains)
 
     @property
     def microseconds(self) -> float:
@@ -106,7 +118,7 @@ class Report:
             "slots": self.held.wavefront_slots,
             "limited_by": list(self.held.limited_by),
         }
-        for name in ("units", "caches", "bandwidths"):
+        for name in ("units", "caches", "bandwidths", "gains"):
             found[name] = [asdict(one) for one in getattr(self, name)]
         found["instructions_by_cost"] = [asdict(one) for one in self.instructions_by_cost]
         found["lines_by_cost"] = [asdict(one) for one in self.lines_by_cost]
@@ -275,7 +287,7 @@ def build(launch: Replayed, counted: Counted, *, cycles: int | None = None, erro
         occupancy_series=_series(counted.occupancy, sums["occupancy_step"], replayed, 1.0),
         traffic_series=_series(counted.traffic, sums["traffic_step"], replayed, clock),
         host=launch.host,
-        bottleneck=sentence(described, causes, launch.held, sums["waves"]),
+        diagnosis=sentence(described, causes, launch.held, sums["waves"]),
         complete=counted.complete,
         error=error,
         happenings=counted.happenings,

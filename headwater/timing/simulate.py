@@ -13,6 +13,7 @@ import numpy as np
 from headwater.base import temporary
 from headwater.emulate.watch.hooks import watching
 from headwater.errors import LaunchError, UsageError
+from headwater.timing.gains import gains as brought
 from headwater.timing.host import host
 from headwater.timing.layout import GCN, prepare
 from headwater.timing.replay import Replayer
@@ -76,13 +77,15 @@ class Launch:
         timeline: bool = False,
         sample: float | None = None,
         progress: Callable[[float], None] | None = None,
+        gains: bool = False,
     ) -> Report:
         """How long the launch takes on ``chip``, and why.
 
         ``timeline``: keep what happened in the first two compute units, for `Report.save_timeline`. ``sample``: the
         part of the work-groups that is replayed, from the first on; the rest is taken to go on at the rate of the
         second half of these, and the report's ``error`` says how much that rate still changed. ``progress``: called
-        with the part done.
+        with the part done. ``gains``: also replay it on the chip with each resource doubled, about ten times as
+        much work: see `with_gains`.
         LaunchError if a work-group does not fit; UsageError for a chip of another instruction set.
         """
         if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float, np.number))):
@@ -115,7 +118,14 @@ class Launch:
             flops=self.machine.flops(replayer.trace, self._totals, table) if counted.complete else 0,
             host=host(chip, *self._bytes, self.machine.command_bytes()),
         )
-        return build(launch, counted, cycles=cycles, error=error)
+        found = build(launch, counted, cycles=cycles, error=error)
+        return self.with_gains(found, sample=sample) if gains else found
+
+    def with_gains(self, found: Report, *, sample: float | None = None) -> Report:
+        """A report of this launch with what more of each resource of its chip would bring: `headwater.timing.gains`."""
+        if not found.complete:
+            return found
+        return found.with_gains(brought(found, lambda other: self.report(other, sample=sample)))
 
     def _rest(self, chip: Chip, table: Steps, groups: int, whole: int) -> tuple[int, float]:
         """The cycles of all work-groups from those of the first ``groups``, and how far off that may be."""
@@ -198,7 +208,7 @@ def simulate_launch(launcher: Callable[..., Any], args: tuple[Any, ...], device:
     LaunchError if it launched no kernel.
     """
     chosen = simulated(device)
-    own = {name: options.pop(name) for name in ("timeline", "sample", "progress") if name in options}
+    own = {name: options.pop(name) for name in ("timeline", "sample", "progress", "gains") if name in options}
     recorded = Recorded(lambda: launcher(*args, device=chosen, **options))
     if not recorded.launches:
         raise LaunchError("no kernel was launched, so there is nothing to simulate")

@@ -76,5 +76,5 @@ _REMEDIES = {
     "L2": "more has to be found in the texture caches or LDS",
     "write path": "write two or four components at once, without atomic operations in the kernel",
     "render back-ends": "fewer or smaller outputs would make it faster",
-    "memory": "it is as fast as its memory: move fewer bytes",
+    "memory": "move fewer bytes, or the same ones in an order that its channels like better",
 }

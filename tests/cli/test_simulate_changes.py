@@ -1,0 +1,44 @@
+"""``headwater simulate`` with changes of the chip and of work-groups."""
+
+import json
+
+
+def test_set_adds_the_changed_chip(headwater, folder):
+    words = "simulate vadd.cl random:65536 random:65536 --local 64 --device vega64 --json".split()
+    done = headwater(*words, "--set", "memory.gigabytes_per_second=60")
+    assert done.code == 0, done.err
+    first, second = json.loads(done.out)["launches"]
+    assert second["device"] == "Radeon RX Vega 64 with memory gigabytes_per_second 60"
+    assert second["seconds"] > 1.5 * first["seconds"]
+    done = headwater(*words, "--set", "memory.gigabytes=60")
+    assert done.code == 2
+    assert "gigabytes_per_second" in done.err
+
+
+def test_gains_shapes_and_the_analyzers_view_are_told(headwater, folder):
+    words = "simulate vadd.cl random:65536 random:65536 --local 64 --device vega64 --shapes".split()
+    done = headwater(*words, "--json")
+    assert done.code == 0, done.err
+    answer = json.loads(done.out)
+    (launch,) = answer["launches"]
+    assert {gain["what"] for gain in launch["gains"] if gain["kind"] == "shape"} == {
+        "work-groups of 128",
+        "work-groups of 256",
+    }
+    assert "twice the memory bandwidth" in {gain["what"] for gain in launch["gains"]}
+    assert answer["analysis"]["bound_by"]
+    done = headwater(*words)
+    assert "work-groups of 256" in done.out
+    assert "headwater analyze estimates" in done.out
+    done = headwater(*words, "--set", "clock_mhz=1000")
+    assert done.code == 2
+    assert "--gains and --shapes are of one chip" in done.err
+
+
+def test_shapes_that_change_results_are_left_out(headwater, folder):
+    (folder / "own.cl").write_text("__kernel void own(__global int *y) { y[get_global_id(0)] = get_group_id(0); }\n")
+    done = headwater(*"simulate own.cl y=zeros:1024 --global 1024 --local 64 -d hd5870 --shapes --json".split())
+    assert done.code == 0, done.err
+    (launch,) = json.loads(done.out)["launches"]
+    assert launch["gains"]
+    assert not [gain for gain in launch["gains"] if gain["kind"] == "shape"]
