@@ -19,7 +19,7 @@ from headwater import chips
 from headwater.chips import Chip
 from headwater.errors import HeadwaterError
 from headwater.il import from_llvm
-from headwater.isa.vliw import image
+from headwater.isa.vliw import image_files
 from headwater.isa.vliw.compiler import compile_program
 from headwater.isa.vliw.model import Shader
 
@@ -55,7 +55,7 @@ def theirs(path: Path) -> Size | None:
     if not path.exists():
         return None
     try:
-        found = image.read_all(path.read_bytes(), path.name)[0]
+        found = image_files.read_all(path.read_bytes(), path.name)[0]
         return size(found.shader, found.gprs)
     except HeadwaterError as error:
         print(f"{path.name}: {error.message}")

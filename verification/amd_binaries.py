@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import headwater as hw
-from headwater.isa.vliw.image import read
+from headwater.isa.vliw.image_files import read
 from headwater.isa.vliw.printer import text as text_of
 
 _OPTIONS = {".bin": "", ".cl": "-D__read_only= -D__write_only="}

@@ -34,15 +34,15 @@ class Inputs:
         from vliw_samples import CASES, KERNEL, METADATA, OBJECTS, PIXEL, opencl_binary
 
         from headwater.chips.vliw_isas import GENERATION_OF_TARGET, GENERATIONS
-        from headwater.isa.vliw import assembly, decode, encode, image, image_text, printer, table
+        from headwater.isa.vliw import assembly, decode, encode, image_files, image_text, printer, table
 
         self.decode, self.encode, self.assembly, self.printer = decode, encode, assembly, printer
-        self.images, self.image_text, self.generations = image, image_text, GENERATIONS
+        self.images, self.image_text, self.generations = image_files, image_text, GENERATIONS
         self.shaders = [(GENERATION_OF_TARGET[target], code) for _, target, code, _ in CASES]
         self.shaders += [(made.generation, made.code) for made in (PIXEL, KERNEL)]
         self.shaders = [(generation, code) for generation, code in self.shaders if len(code) < _MOST_STREAM_BYTES]
-        binary = opencl_binary({"add": (image.write(KERNEL), METADATA)}, b"constants")
-        self.files = [image.write(PIXEL), image.write(KERNEL), image.write(PIXEL, KERNEL), binary]
+        binary = opencl_binary({"add": (image_files.write(KERNEL), METADATA)}, b"constants")
+        self.files = [image_files.write(PIXEL), image_files.write(KERNEL), image_files.write(PIXEL, KERNEL), binary]
         self.files += [path.read_bytes() for path in sorted(OBJECTS.iterdir())]
         decoded = [(generation, decode.decode(code, generation)) for generation, code in self.shaders]
         self.texts = [(generation, printer.text(shader, exact=True)) for generation, shader in decoded]

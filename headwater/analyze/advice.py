@@ -18,7 +18,7 @@ from headwater.errors import LaunchError
 from headwater.views import units
 
 if TYPE_CHECKING:
-    from headwater.analyze.report import Analysis
+    from headwater.analyze.analysis import Analysis
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any, Literal
 
-from headwater.chips import VLIW
+from headwater.chips.families import VLIW
 from headwater.chips.model import Family
 from headwater.isa.cost import NO_COST, Cost
 from headwater.isa.gcn.cost import UNITS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from headwater.analyze.report import Analysis
+    from headwater.analyze.analysis import Analysis
     from headwater.timing.report import Report
 
 NEAR: Final = 1.2

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from headwater import chips
+from headwater.analyze.analysis import Analysis, Question
 from headwater.analyze.code import Code
 from headwater.analyze.flow import MODES, Mode
 from headwater.analyze.launch import Given
-from headwater.analyze.report import Analysis, Question, Refused, Report
+from headwater.analyze.report import Refused, Report
 from headwater.analyze.sources import Built, Source, build, from_text, read
 from headwater.base.numbers import whole
 from headwater.chips import Chip
@@ -52,7 +53,7 @@ def analyze(
     ``source``: a file's path, source text, a `headwater.Program` or one of its kernels, or a list of these. ``device``:
     chips' names (or TOML files), simulated devices, or a list of them. ``kernel``: names, all kernels if None.
     ``size``, ``group``, ``path``, ``hit``, ``coalesced``, ``trips``, ``lds_bytes``, ``transfer_bytes``: see
-    `headwater.analyze.report.Question`. ``arguments``: values of scalar arguments, by which trip counts may be proved.
+    `headwater.analyze.analysis.Question`. ``arguments``: of scalar arguments, by which trip counts may be proved.
     ``set``: changes of the chips, as ``"memory_clock_mhz=1200"``; each chip is then analyzed as it is and changed.
     ``options``: build options.
 

@@ -16,7 +16,8 @@ from headwater.views import svg, units
 from headwater.views.page import bars, document, one_by_one, stack, table
 
 if TYPE_CHECKING:
-    from headwater.analyze.report import Analysis, Report
+    from headwater.analyze.analysis import Analysis
+    from headwater.analyze.report import Report
 
 _MOST_LINES = 6000
 _FOOT = (

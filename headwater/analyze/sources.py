@@ -163,7 +163,8 @@ def translated(
         entries = {entry.symbol: kernel.name for kernel in module.kernels.values() for entry in kernel.entries}
         texts = {source.name: source.text, f"{source.name}.cl": module.source}
         return module.source, texts, ("Brook+", "OpenCL C"), module.line_map, entries
-    from headwater.il.translation import KERNEL, translation_of
+    from headwater.il.cached_translation import translation_of
+    from headwater.il.translation import KERNEL
 
     text = translation_of(source.text, source.name).require(source.name)
     return text, {source.name: source.text, f"{source.name}.cl": text}, ("ATI IL", "OpenCL C"), (), {KERNEL: "main"}

@@ -20,8 +20,9 @@ from headwater.chips.occupancy import next_steps
 from headwater.views import units
 
 if TYPE_CHECKING:
+    from headwater.analyze.analysis import Analysis
     from headwater.analyze.estimate import Estimate
-    from headwater.analyze.report import Analysis, Report
+    from headwater.analyze.report import Report
 
 _STYLES = {"good": "green", "watch": "yellow", "bad": "red", "": ""}
 _MARKS = {"good": "✓", "watch": "!", "bad": "✗", "": " "}

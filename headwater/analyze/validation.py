@@ -22,10 +22,10 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwater.analyze.analysis import Analysis, Question, spreadsheet
 from headwater.analyze.code import Step
 from headwater.analyze.costs import fetch_cycles
 from headwater.analyze.launch import Given
-from headwater.analyze.report import Analysis, Question, spreadsheet
 from headwater.errors import HeadwaterError, UsageError
 from headwater.isa.cost import Cost
 

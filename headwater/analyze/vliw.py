@@ -395,7 +395,7 @@ def _from_opencl(source: Source, chip: Chip, given: Given) -> Built:
 def _from_machine(source: Source, chip: Chip, given: Given) -> Built:
     from headwater.analyze.sources import Built
     from headwater.errors import UsageError
-    from headwater.isa.vliw.image import read_all
+    from headwater.isa.vliw.image_files import read_all
 
     codes = []
     images = read_all(source.data, source.name)

@@ -161,7 +161,7 @@ def calclImageGetSize(image: CALimage) -> int:
 
 def calclImageWrite(image: CALimage) -> bytes:
     """The image as the bytes of an ELF file, for `calImageRead`."""
-    from headwater.isa.vliw.image import write
+    from headwater.isa.vliw.image_files import write
 
     data: bytes = _attempt(lambda: write(*(encoding.image for encoding in _image(image).encodings)))
     return data

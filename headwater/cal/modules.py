@@ -19,7 +19,7 @@ ENTRY = "main"
 
 def calImageRead(buffer: bytes) -> CALimage:
     """An image from the bytes of its ELF file. CAL_RESULT_ERROR, with the offset, if it is none."""
-    from headwater.isa.vliw.image import read_all
+    from headwater.isa.vliw.image_files import read_all
 
     try:
         images = read_all(bytes(buffer), "<image>")

@@ -12,10 +12,11 @@ import os
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.base import cache
 from headwater.base.freshness import code_state
+from headwater.chips.families import VLIW
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ _MODEL = frozenset(
     {"Caches", "Chip", "Compute", "Features", "Latencies", "Link", "LocalMemory", "Memory", "Rates", "Registers"}
 )
 FOLDER = Path(__file__).parent
-VLIW: Final = "vliw"
-"""The family of chips whose instructions are clauses of wide ones; the other one is "gcn"."""
 _ALIASES = r"(?ms)^aliases = \[(.*?)\]"
 _OUTLINE_FILE = "outline.json"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from headwater.chips import VLIW
 from headwater.chips.dram import BATCH_LINES, KINDS, MAPPINGS, Dram
+from headwater.chips.families import VLIW
 from headwater.errors import UsageError
 
 Family = Literal["gcn", "vliw"]

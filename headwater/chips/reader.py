@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from headwater.base import reading
-from headwater.chips import VLIW, find, model
+from headwater.chips import find, model
 from headwater.chips.checks import faults, wanted
+from headwater.chips.families import VLIW
 from headwater.chips.gcn_isas import ISA_OF_TARGET
 from headwater.chips.model import Chip, Family, Features, Memory, Range
 from headwater.chips.vliw_isas import GENERATION_OF_TARGET

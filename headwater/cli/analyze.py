@@ -213,7 +213,7 @@ def sizes(text: str, option: str) -> tuple[int, ...]:
 
 def _spreadsheet(args: argparse.Namespace) -> int:
     from headwater import chips
-    from headwater.analyze.report import Question, spreadsheet
+    from headwater.analyze.analysis import Question, spreadsheet
     from headwater.chips.whatif import changed
 
     if args.files:

@@ -197,7 +197,7 @@ def _is_source(data: bytes) -> bool:
 def _is_vliw(data: bytes) -> bool:
     if data[:4] != b"\x7fELF":
         return False
-    from headwater.isa.vliw.image import is_image
+    from headwater.isa.vliw.image_files import is_image
 
     return is_image(data)
 

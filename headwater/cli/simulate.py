@@ -15,7 +15,7 @@ from headwater.errors import UsageError
 from headwater.views.units import memory_bytes, seconds
 
 if TYPE_CHECKING:
-    from headwater.analyze.report import Analysis
+    from headwater.analyze.analysis import Analysis
     from headwater.cli.launch import TimeLimit
     from headwater.files import Array
     from headwater.jobs.job import Job

@@ -43,10 +43,11 @@ def target(given: str | None, device: str | None) -> str:
 
 def images(data: bytes, name: str, chosen: str) -> tuple[Image, ...]:
     """The programs of a file, or the one that raw machine code is when a target is given."""
-    from headwater.isa.vliw import image
+    from headwater.isa.vliw import image_files
+    from headwater.isa.vliw.image import Image
 
     if data[:4] == b"\x7fELF":
-        found = image.read_all(data, name)
+        found = image_files.read_all(data, name)
         wanted = tuple(i for i in found if chosen in ("", i.target))
         if not wanted:
             has = ", ".join(dict.fromkeys(i.target for i in found))
@@ -54,7 +55,7 @@ def images(data: bytes, name: str, chosen: str) -> tuple[Image, ...]:
         return wanted
     if not chosen:
         raise UsageError(f"{name} is not an image", hint="--target cypress, say, takes it for raw machine code")
-    return (image.Image(chosen, "cs", data),)
+    return (Image(chosen, "cs", data),)
 
 
 def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
@@ -166,10 +167,10 @@ def _only(found: Sequence[Image], name: str) -> Image:
 
 def emitted(found: tuple[Image, ...], name: str, emit: str) -> bytes:
     """What ``headwater compile`` writes, of `EMITTED`. UsageError where that is one program, and there are more."""
-    from headwater.isa.vliw import image, image_text
+    from headwater.isa.vliw import image_files, image_text
 
     if emit == "image":
-        return image.write(*found)
+        return image_files.write(*found)
     one = _only(found, name)
     return one.code if emit == "raw" else (one.il if emit == "ir" else image_text.text(one, exact=True)).encode()
 

@@ -44,7 +44,8 @@ class IlProgram(Program["IlKernel"]):
     def __init__(
         self, source: str, filename: str, options: str, device: Device | None, images: Sequence[Image] = ()
     ) -> None:
-        from headwater.il.translation import Translation, translation_of
+        from headwater.il.cached_translation import translation_of
+        from headwater.il.translation import Translation
 
         self.source = source
         self.filename = filename

@@ -17,7 +17,7 @@ from headwater.runtime.simulated.device import SimulatedDevice
 def load_program(code: bytes, filename: str, device: Device | None) -> Program[Any]:
     """A program of a file. Raises CodeObjectError; UsageError if it is not for the device's chip."""
     if code[18:20] in _CAL_IMAGES:
-        from headwater.isa.vliw.image import read_all
+        from headwater.isa.vliw.image_files import read_all
         from headwater.runtime.il import IlProgram
 
         images = read_all(code, filename)
@@ -65,7 +65,7 @@ def _target(code: bytes, filename: str) -> str:
     try:
         return load(code, filename).target
     except CodeObjectError:  # what reads images is imported only where it is needed
-        from headwater.isa.vliw.image import is_image, read_all
+        from headwater.isa.vliw.image_files import is_image, read_all
 
         if not is_image(code):
             raise

@@ -16,8 +16,8 @@ import numpy as np
 
 import headwater as hw
 from headwater import chips
+from headwater.analyze.analysis import Analysis
 from headwater.analyze.entry import analyze
-from headwater.analyze.report import Analysis
 from headwater.errors import HeadwaterError, SourceError, UsageError
 from headwater.files import Array, shape_of
 from headwater.ui import project

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from headwater import chips
+from headwater.analyze.analysis import Question, spreadsheet
 from headwater.analyze.domain import domain, minimum_items
-from headwater.analyze.report import Question, spreadsheet
 from headwater.chips.whatif import changed
 from headwater.cli import main
 from headwater.errors import LaunchError, UsageError

@@ -171,16 +171,17 @@ def test_an_image_file(tmp_path):
     """What a compiler made is analyzed as it is, on the chip that it is for."""
     from headwater.errors import UsageError
     from headwater.il.parser import parse
-    from headwater.isa.vliw import image
+    from headwater.isa.vliw import image_files
     from headwater.isa.vliw.compiler import compile_program
     from headwater.isa.vliw.encode import encode
+    from headwater.isa.vliw.image import Image
 
     chip = chips.find("hd5870")
     made = compile_program(parse(LOOP.replace("STEP", "y"), "k.il"), chip)
     path = tmp_path / "k.elf"
     path.write_bytes(
-        image.write(
-            image.Image(chip.target, made.kind, encode(made.shader), gprs=made.gprs, stack_entries=made.stack_entries)
+        image_files.write(
+            Image(chip.target, made.kind, encode(made.shader), gprs=made.gprs, stack_entries=made.stack_entries)
         )
     )
     a = analyzed(str(path), "hd5870")

@@ -15,7 +15,7 @@ import pytest
 from headwater import cal, chips
 from headwater.cal.state import Context, session
 from headwater.il import from_llvm
-from headwater.isa.vliw import image
+from headwater.isa.vliw import image_files
 from headwater.runtime.vliw import images as vliw_images
 
 DEVICES = ["cpu", "hd3870", "hd4870", "hd5870", "hd6970"]
@@ -416,7 +416,7 @@ def test_an_image_of_an_opencl_kernel_runs(chip: str) -> None:
     try:
         dev = cal.calDeviceOpen(0)
         ctx = cal.calCtxCreate(dev)
-        module = cal.calModuleLoad(ctx, cal.calImageRead(image.write(made)))
+        module = cal.calModuleLoad(ctx, cal.calImageRead(image_files.write(made)))
         with failure(cal.CAL_RESULT_ERROR, "its entry is 'add'"):
             cal.calModuleGetEntry(ctx, module, "sub")
         main = cal.calModuleGetEntry(ctx, module, "add")
@@ -437,7 +437,7 @@ def test_an_image_of_an_opencl_kernel_runs(chip: str) -> None:
             block, size = cal.CALdomain3D(32, 1, 1), cal.CALdomain3D(4, 1, 1)
             wait(ctx, cal.calCtxRunProgramGrid(ctx, cal.CALprogramGrid(main, block, size, 0)))
         np.testing.assert_array_equal(read(memory, 1024)[512:612, 0], first * 7 + 32)
-        two = image.write(made, dataclasses.replace(made, name="other"))
+        two = image_files.write(made, dataclasses.replace(made, name="other"))
         with failure(cal.CAL_RESULT_ERROR, "several programs"):
             cal.calModuleLoad(ctx, cal.calImageRead(two))
     finally:

@@ -9,7 +9,7 @@ import pytest
 
 import headwater
 from headwater.cli import main
-from headwater.isa.vliw import image
+from headwater.isa.vliw import image_files
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "isa_vliw"))
 
@@ -19,7 +19,7 @@ from vliw_samples import COMPUTE, KERNEL, LOOP, METADATA, OBJECTS, PIXEL, opencl
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "k.cal"
-    path.write_bytes(image.write(KERNEL))
+    path.write_bytes(image_files.write(KERNEL))
     return path
 
 
@@ -51,7 +51,9 @@ def test_raw_code_is_disassembled(capsys, tmp_path):
 def test_llvm_objects_and_opencl_binaries_are_disassembled(capsys, tmp_path):
     assert "Name                            = aes\n" in shown(capsys, "disasm", OBJECTS / "aes_cypress.o")
     path = tmp_path / "k.elf"
-    path.write_bytes(opencl_binary({"add": (image.write(KERNEL), METADATA), "sub": (image.write(KERNEL), METADATA)}))
+    path.write_bytes(
+        opencl_binary({"add": (image_files.write(KERNEL), METADATA), "sub": (image_files.write(KERNEL), METADATA)})
+    )
     out = shown(capsys, "disasm", path)
     assert f"; {path}: add for cypress\n" in out
     assert out.count(COMPUTE) == 2
@@ -109,7 +111,7 @@ def test_text_is_changed_and_assembled(capsys, file, tmp_path):
     changed = tmp_path / "changed.isa"
     changed.write_text(text.replace("ADD_INT     R0.w", "SUB_INT     R0.w"))
     assert shown(capsys, "asm", changed) == f"{tmp_path / 'changed.cal'}\n"
-    made = image.read((tmp_path / "changed.cal").read_bytes())
+    made = image_files.read((tmp_path / "changed.cal").read_bytes())
     assert made.gprs == 4
     assert made.code != KERNEL.code
     assert "SUB_INT     R0.w" in shown(capsys, "disasm", tmp_path / "changed.cal")
@@ -151,7 +153,7 @@ def test_edited_code_of_an_opencl_kernel_runs(capsys, tmp_path):
 
 def test_code_that_reads_what_its_il_does_not_declare_ends_in_a_fault(capsys, tmp_path):
     path = tmp_path / "k.cal"
-    path.write_bytes(image.write(PIXEL))
+    path.write_bytes(image_files.write(PIXEL))
     assert "nothing is bound to" in refused(capsys, "run", path, "--device", "hd4870", "-g", "8,8")
 
 

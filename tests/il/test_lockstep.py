@@ -9,11 +9,11 @@ import pytest
 
 import headwater as hw
 from headwater.errors import SourceError
+from headwater.il.cached_translation import translation_of
 from headwater.il.checker import check
 from headwater.il.legacy import modern
 from headwater.il.lockstep import first_conflict
 from headwater.il.parser import parse
-from headwater.il.translation import translation_of
 from headwater.vectorise.layout import Layout
 from headwater.vectorise.plan.launch_layout import in_step_layout
 

@@ -8,38 +8,38 @@ import pytest
 from vliw_samples import COMPUTE, KERNEL, LOOP, METADATA, OBJECTS, PIXEL, opencl_binary
 
 from headwater.errors import CodeObjectError, HeadwaterError, SourceError, UsageError
-from headwater.isa.vliw import image, image_cal, image_text
+from headwater.isa.vliw import image_cal, image_files, image_text
 from headwater.isa.vliw.image import Image
 
 
 @pytest.mark.parametrize("made", [PIXEL, KERNEL, replace(KERNEL, group_size=None, abi="headwater")])
 def test_image_is_read_as_it_was_written(made: Image) -> None:
-    data = image.write(made)
-    assert image.is_image(data)
-    assert image.read(data) == made
-    assert image.read(data).shader == made.shader
+    data = image_files.write(made)
+    assert image_files.is_image(data)
+    assert image_files.read(data) == made
+    assert image_files.read(data).shader == made.shader
 
 
 def test_image_for_several_chips() -> None:
-    data = image.write(PIXEL, replace(PIXEL, target="rv670", il=""), KERNEL)
-    assert [i.target for i in image.read_all(data)] == ["rv770", "rv670", "cypress"]
-    assert image.read(data, target="cypress") == KERNEL
+    data = image_files.write(PIXEL, replace(PIXEL, target="rv670", il=""), KERNEL)
+    assert [i.target for i in image_files.read_all(data)] == ["rv770", "rv670", "cypress"]
+    assert image_files.read(data, target="cypress") == KERNEL
     with pytest.raises(CodeObjectError, match="has more than one program; it has main for rv770, main for rv670, add"):
-        image.read(data)
+        image_files.read(data)
     with pytest.raises(CodeObjectError, match="has no program for cayman"):
-        image.read(data, target="cayman")
+        image_files.read(data, target="cayman")
 
 
 def test_images_that_cannot_be_written() -> None:
     with pytest.raises(UsageError, match="at most one program of a name for each chip"):
-        image.write(PIXEL, PIXEL)
+        image_files.write(PIXEL, PIXEL)
     with pytest.raises(UsageError, match="at least one program"):
-        image.write()
+        image_files.write()
 
 
 def register_notes(target_machine: int, info: dict[int, int]) -> bytes:
     """A CAL image as a driver writes it: without our note, with registers alone."""
-    made = bytearray(image.write(KERNEL if target_machine == 9 else PIXEL))
+    made = bytearray(image_files.write(KERNEL if target_machine == 9 else PIXEL))
     at = made.index(b"HEADWTR\0") - 12
     size = struct.unpack_from("<I", made, at + 4)[0]
     made[at : at + 20 + size] = struct.pack("<III", 8, size, 4) + b"ATI CAL\0" + bytes(size)
@@ -52,9 +52,9 @@ def register_notes(target_machine: int, info: dict[int, int]) -> bytes:
 
 def test_registers_are_enough() -> None:
     # The program information of a pixel shader on RV770 (AMD's forum, "cal image binary information").
-    found = image.read(register_notes(6, {0xA214: 0x72000003, 0x2301: 0x400000F0, 0x80000000: 1}))
+    found = image_files.read(register_notes(6, {0xA214: 0x72000003, 0x2301: 0x400000F0, 0x80000000: 1}))
     assert (found.kind, found.gprs, found.stack_entries, found.clause_temporaries) == ("ps", 3, 0, 4)
-    found = image.read(register_notes(9, {0xA235: 0x0305, 0xA23A: 256, 0x80000006: 64}))
+    found = image_files.read(register_notes(9, {0xA235: 0x0305, 0xA23A: 256, 0x80000006: 64}))
     assert (found.kind, found.gprs, found.stack_entries, found.lds_bytes) == ("cs", 5, 3, 1024)
     assert (found.group_size, found.abi, found.name) == ((64, 1, 1), "cal", "main")
 
@@ -62,8 +62,8 @@ def test_registers_are_enough() -> None:
 @pytest.mark.parametrize("target", ["cypress", "cayman"])
 def test_llvm_objects(target: str) -> None:
     data = (OBJECTS / f"aes_{target}.o").read_bytes()
-    assert image.is_image(data)
-    found = image.read(data)
+    assert image_files.is_image(data)
+    found = image_files.read(data)
     assert (found.target, found.kind, found.name, found.abi, found.byte_atomics) == (target, "cs", "aes", "llvm", True)
     assert found.lds_bytes == 1024
     assert found.gprs > 4
@@ -75,9 +75,9 @@ def test_llvm_objects(target: str) -> None:
 
 
 def test_opencl_binaries() -> None:
-    data = opencl_binary({"add": (image.write(KERNEL), METADATA)}, b"constants")
-    assert image.is_image(data)
-    found = image.read(data)
+    data = opencl_binary({"add": (image_files.write(KERNEL), METADATA)}, b"constants")
+    assert image_files.is_image(data)
+    found = image_files.read(data)
     assert (found.name, found.abi, found.target, found.data) == ("add", "amd", "cypress", b"constants")
     assert (found.lds_bytes, found.group_size) == (1024, (64, 1, 1))
     assert [(a.arg.name, a.arg.offset, a.resource) for a in found.args] == [("out", 0, 11), ("n", 16, -1)]
@@ -91,32 +91,32 @@ def test_il_tokens_are_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
         image_cal, "_notes", lambda made: image_cal._note(1, b"") if made.target == "juniper" else written(made)
     )
     tokens = replace(KERNEL, target="juniper", code=bytes.fromhex("5901ff3f02010000"))
-    data = opencl_binary({"add": (image.write(tokens, KERNEL), METADATA)})
-    assert [found.target for found in image.read_all(data)] == ["cypress"]
-    assert [found.code for found in image.read_all(image.write(tokens))] == [tokens.code]
+    data = opencl_binary({"add": (image_files.write(tokens, KERNEL), METADATA)})
+    assert [found.target for found in image_files.read_all(data)] == ["cypress"]
+    assert [found.code for found in image_files.read_all(image_files.write(tokens))] == [tokens.code]
 
 
 def test_opencl_binary_without_metadata() -> None:
-    data = opencl_binary({"add": (image.write(KERNEL), METADATA)}).replace(b"_add_metadata", b"_add_metadat_")
+    data = opencl_binary({"add": (image_files.write(KERNEL), METADATA)}).replace(b"_add_metadata", b"_add_metadat_")
     with pytest.raises(CodeObjectError, match="has no arguments of the kernel add"):
-        image.read(data)
+        image_files.read(data)
 
 
 def test_opencl_binaries_with_impossible_sizes() -> None:
     for wrong in ("hwlocal:4294967296", "hwprivate:4294967296"):
-        data = opencl_binary({"add": (image.write(KERNEL), METADATA.replace("hwlocal:512", wrong))})
+        data = opencl_binary({"add": (image_files.write(KERNEL), METADATA.replace("hwlocal:512", wrong))})
         with pytest.raises(CodeObjectError, match=r"wants .*4294967296 bytes of .*: no chip has so much"):
-            image.read(data)
-    data = opencl_binary({"add": (image.write(KERNEL), METADATA.replace("cws:64:1:1", "cws:64:0:1"))})
+            image_files.read(data)
+    data = opencl_binary({"add": (image_files.write(KERNEL), METADATA.replace("cws:64:1:1", "cws:64:0:1"))})
     with pytest.raises(CodeObjectError, match=r"damaged metadata of the kernel add: work-groups of \(64, 0, 1\)"):
-        image.read(data)
+        image_files.read(data)
 
 
 def test_private_memory_of_opencl_binaries_is_whole_registers() -> None:
     private = METADATA.replace("hwlocal:512", "hwprivate:20")
-    found = image.read(opencl_binary({"add": (image.write(KERNEL), private)}))
+    found = image_files.read(opencl_binary({"add": (image_files.write(KERNEL), private)}))
     assert found.scratch_bytes == 32
-    assert image.read(image.write(found)) == found
+    assert image_files.read(image_files.write(found)) == found
 
 
 def test_image_as_text() -> None:
@@ -167,27 +167,31 @@ def test_errors_in_image_text(text: str, message: str) -> None:
     [
         (b"", "is empty"),
         (b"\x7fELF", "ends within the ELF header"),
-        (image.write(KERNEL)[:60], "ends within the program headers"),
-        (image.write(KERNEL)[:-3000], "ends within"),
-        (image.write(KERNEL).replace(b"\x02\x00\x00\x70", b"\x03\x00\x00\x70"), "has no encoding dictionary"),
-        (image.write(KERNEL).replace(b'{"name"', b'["name"'), "has a damaged note of Headwater"),
+        (image_files.write(KERNEL)[:60], "ends within the program headers"),
+        (image_files.write(KERNEL)[:-3000], "ends within"),
+        (image_files.write(KERNEL).replace(b"\x02\x00\x00\x70", b"\x03\x00\x00\x70"), "has no encoding dictionary"),
+        (image_files.write(KERNEL).replace(b'{"name"', b'["name"'), "has a damaged note of Headwater"),
     ],
 )
 def test_damaged_images(data: bytes, message: str) -> None:
     with pytest.raises(CodeObjectError, match=message):
-        image.read_all(data)
+        image_files.read_all(data)
 
 
 def test_mutated_files_end_in_errors() -> None:
     rng = random.Random(7)
-    files = [image.write(PIXEL), image.write(KERNEL), opencl_binary({"add": (image.write(KERNEL), METADATA)})]
+    files = [
+        image_files.write(PIXEL),
+        image_files.write(KERNEL),
+        opencl_binary({"add": (image_files.write(KERNEL), METADATA)}),
+    ]
     files += [(OBJECTS / "aes_cypress.o").read_bytes()]
     for _ in range(400):
         data = bytearray(rng.choice(files))
         for _ in range(rng.randrange(1, 6)):
             data[rng.randrange(len(data))] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
         try:
-            for found in image.read_all(bytes(data)):
+            for found in image_files.read_all(bytes(data)):
                 image_text.text(found, exact=True)
         except HeadwaterError:
             pass

@@ -11,6 +11,7 @@ from headwater.base.arrays import Array
 from headwater.errors import DeviceError
 from headwater.runtime import signature
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
+from headwater.runtime.opencl.calls import UNCHANGING, UNKNOWN
 from headwater.runtime.opencl.device import ClBuffer, ClDevice, pyopencl
 from headwater.runtime.signature import check_image
 from headwater.runtime.streams import Stream
@@ -18,9 +19,6 @@ from headwater.runtime.values import CL_ADDRESSING, CL_FILTER, Local, Sampler
 
 if TYPE_CHECKING:
     from headwater.opencl.kernels import ArgInfo, KernelInfo
-
-UNKNOWN = object()
-"""Stands for an argument that cannot be known again; no argument is this object."""
 
 
 class Setting:
@@ -176,10 +174,6 @@ class Arguments:
             )
             self._device.samplers[sampler] = made
         return made
-
-
-UNCHANGING = frozenset({int, float, bool, bytes, *(np.dtype(code).type for code, _ in signature.SCALARS.values())})
-"""Types of values that stay what they are; arrays, records and tuples of them can change behind one id."""
 
 
 def _one_by_one(set_arg: Callable[[int, Any], None]) -> Callable[[tuple[Any, ...]], None]:

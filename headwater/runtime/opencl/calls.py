@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +16,15 @@ import numpy as np
 from headwater.runtime import signature
 from headwater.runtime.events import Event
 from headwater.runtime.interface import Queue
-from headwater.runtime.opencl.arguments import UNCHANGING, UNKNOWN, Arguments
 from headwater.runtime.streams import Stream
 
 if TYPE_CHECKING:
     from headwater.opencl.kernels import ArgInfo
+
+UNKNOWN = object()
+"""Stands for an argument that cannot be known again; no argument is this object."""
+UNCHANGING = frozenset({int, float, bool, bytes, *(np.dtype(code).type for code, _ in signature.SCALARS.values())})
+"""Types of values that stay what they are; arrays, records and tuples of them can change behind one id."""
 
 _TEMPLATE = """
 def caller(launch, own, arguments, device, own_queue, enqueue, whole, group, offset, refused, ClEvent):
@@ -64,9 +68,12 @@ class _Unfit(Exception):
     """An argument has to be looked at."""
 
 
-def caller(arguments: Arguments) -> Callable[..., Callable[..., Event]] | None:
-    """From what a launch needs to the function that launches; None for kernels without streams, and with images."""
-    kinds = tuple(map(_kind, arguments.info.args, arguments.plain))
+def caller(
+    args: Sequence[ArgInfo], plain: Sequence[np.dtype[Any] | None]
+) -> Callable[..., Callable[..., Event]] | None:
+    """From what a launch needs to the function that launches; None for kernels without streams, and with images.
+    ``plain``: see `headwater.runtime.opencl.arguments.Arguments`."""
+    kinds = tuple(map(_kind, args, plain))
     return None if "image" in kinds or not {"stream", "pointer"} & {*kinds} else _caller(kinds)
 
 

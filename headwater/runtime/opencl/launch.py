@@ -167,7 +167,7 @@ class ClLaunch:
         None for kernels that have no such arguments.
         """
         arguments = self.kernel.arguments
-        make = None if self._empty else caller(arguments)
+        make = None if self._empty else caller(arguments.info.args, arguments.plain)
         if make is None:
             return None
         return make(

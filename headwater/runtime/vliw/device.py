@@ -238,7 +238,7 @@ class VliwDevice(SimulatedDevice):
 
     def load(self, code: bytes, filename: str) -> DeviceProgram:
         """The kernels of an image for this chip. UsageError if it has none."""
-        from headwater.isa.vliw.image import read_all
+        from headwater.isa.vliw.image_files import read_all
         from headwater.runtime.vliw.opencl import kernels
 
         generation = GENERATION_OF_TARGET[self.chip.target]
