@@ -33,6 +33,8 @@ SUFFIXES: Final[dict[str, Language]] = {
 MACHINE_CODE_SUFFIXES: Final = (".hsaco", ".co", ".cal")
 ASSEMBLY_SUFFIXES: Final = (".s", ".isa")
 
+_CHOSEN: Final = ".py::"
+"""Between a Python file's name and that of a kernel of it."""
 _MACHINE_CODE: Final = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__")
 """How files of machine code begin."""
 _WORDS: Final[dict[str, Language]] = {
@@ -110,13 +112,15 @@ def _of_text(text: str, filename: str) -> Language:
 def read(path_or_source: str | os.PathLike[str], word: object = None) -> tuple[str | bytes, str]:
     """Source text, or the bytes of machine code, and the name that messages give it. A string that `is_text` is the
     source itself, anything else a path. Where ``word`` or the file's name says that it is Python, it is executed, and
-    the text is the OpenCL C of its kernels. UsageError if it cannot be read, or is no text."""
+    the text is the OpenCL C of its kernels, of ``file.py::name`` of that one. UsageError if it cannot be read, or is no
+    text."""
     if isinstance(path_or_source, str) and is_text(path_or_source):
         return _of_python(path_or_source, "<source>") if _is_python(word) else path_or_source, "<source>"
     if isinstance(path_or_source, str) and not path_or_source.strip():
         raise UsageError("the source is empty", hint="pass a file's name or a kernel's text")
     try:
-        path = Path(path_or_source)
+        file, kernel = chosen(os.fspath(path_or_source))
+        path = Path(file)
     except TypeError:
         raise UsageError(f"a path or source text is expected, not a {type(path_or_source).__name__}") from None
     try:
@@ -129,7 +133,13 @@ def read(path_or_source: str | os.PathLike[str], word: object = None) -> tuple[s
         raise UsageError(f"{path} is a directory, not a source file") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    return _decoded(data, path, word)
+    return _decoded(data, path, word, kernel)
+
+
+def chosen(name: str) -> tuple[str, str]:
+    """A file's name, and that of the kernel which ``file.py::name`` chooses, "" if it is all of them."""
+    stem, mark, kernel = name.partition(_CHOSEN)
+    return (f"{stem}.py", kernel) if mark and kernel else (name, "")
 
 
 def given(name: str) -> tuple[str | bytes, str]:
@@ -141,18 +151,18 @@ def _is_python(word: object) -> bool:
     return isinstance(word, str) and word.lower() == "python"
 
 
-def _of_python(text: str, name: str) -> str:
-    made: str = tool("kernels of a Python file")(text, name)
+def _of_python(text: str, name: str, kernel: str = "") -> str:
+    made: str = tool("kernels of a Python file")(text, name, kernel)
     return made
 
 
-def _decoded(data: bytes, path: Path, word: object = None) -> tuple[str | bytes, str]:
+def _decoded(data: bytes, path: Path, word: object = None, kernel: str = "") -> tuple[str | bytes, str]:
     if is_machine_code(data, path.name):
         return data, str(path)
     if path.suffix in ASSEMBLY_SUFFIXES:
         raise UsageError(f"{path} is assembly", hint=f"headwater asm {path} makes machine code of it, which runs")
     if _is_python(word) or (not word and path.suffix == ".py"):
-        return _of_python(data.decode("utf-8-sig", "replace"), str(path)), str(path)
+        return _of_python(data.decode("utf-8-sig", "replace"), str(path), kernel), str(path)
     if b"\0" in data:
         wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
         raise UsageError(f"{path} is not a text file", hint="it is UTF-16: save it as UTF-8" if wide else "")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.base import cache, reading
 from headwater.base.freshness import code_state, digests, fresh
 from headwater.errors import UsageError
-from headwater.sources import is_text
+from headwater.sources import chosen, is_text
 
 if TYPE_CHECKING:
     from headwater.analyze.report import Report
@@ -77,6 +77,6 @@ def _digest(path: str) -> str:
     if is_text(path):
         return cache.key(path)
     try:
-        return cache.key(reading.contents(path))
+        return cache.key(reading.contents(chosen(path)[0]))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None

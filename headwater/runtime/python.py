@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import prod
@@ -497,9 +497,9 @@ def _span(array: Any, name: str, kernel: str) -> Any:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def program_text(source: str, filename: str) -> str:
-    """The kernels of a Python file whose parameters are all annotated, as one OpenCL C text; the file is executed.
-    UsageError if there are none."""
+def program_text(source: str, filename: str, only: str = "") -> str:
+    """The kernels of a Python file whose parameters are all annotated, or ``only`` the one of that name, as one
+    OpenCL C text; the file is executed. UsageError if there are none."""
     import linecache
     import sys
     from types import ModuleType
@@ -515,10 +515,13 @@ def program_text(source: str, filename: str) -> str:
         span = Span(filename, error.lineno or 0, error.offset or 0)
         raise SourceError(error.msg, span, source_line=(error.text or "").rstrip()) from None
     found = [value for value in module.__dict__.values() if isinstance(value, PythonKernel)]
+    if only:
+        found = [_kernel_named(only, module.__dict__, filename)]
     kernels = [kernel for kernel in found if None not in kernel.declared]
     if not kernels:
         what = "no kernels" if not found else "no kernels of which all parameters are annotated"
-        raise UsageError(f"{filename} has {what}", hint="@hw.kernel, and hw.array(hw.float32) for a parameter")
+        what = f"{only} has parameters without annotations" if only else f"{filename} has {what}"
+        raise UsageError(what, hint="@hw.kernel, and hw.array(hw.float32) for a parameter")
     unit = Unit()
     done = [
         (kernel, kernel.translated_into(unit, [k for k in kernel.declared if k is not None])[1]) for kernel in kernels
@@ -529,6 +532,20 @@ def program_text(source: str, filename: str) -> str:
     for kernel, made in done:
         text = kernel.with_group(text, made)
     return text
+
+
+def _kernel_named(name: str, members: Mapping[str, Any], filename: str) -> PythonKernel:
+    found = members.get(name)
+    if isinstance(found, PythonKernel):
+        return found
+    if type(found).__module__.partition(".")[0] == "triton":
+        raise UsageError(
+            f"{name} of {filename} is a kernel of Triton's, whose types its launches say",
+            hint='call headwater.triton.activate("mi300x") in a program that launches it, and run that',
+        )
+    known = [key for key, value in members.items() if isinstance(value, PythonKernel)]
+    hint = f"it has {', '.join(known)}" if known else "it has none: @hw.kernel makes a function one"
+    raise UsageError(f"{filename} has no kernel {name}", hint=hint)
 
 
 # -- plain Python ------------------------------------------------------------------------------------------------------

@@ -323,3 +323,30 @@ def test_text_that_is_said_to_be_python_is_taken_and_is_not_guessed():
         hw.compile(text)
     with pytest.raises(UsageError, match="no kernels"):
         hw.compile("x = 1\n", language="python")
+
+
+def test_one_kernel_of_a_python_file_may_be_named(tmp_path, capsys):
+    from headwater.cli import main
+
+    path = tmp_path / "k.py"
+    path.write_text(
+        "import headwater as hw\n\n\n@hw.kernel\ndef twice(a: hw.array(hw.int32)):\n    a[hw.global_id(0)] *= 2\n\n\n"
+        "@hw.kernel\ndef thrice(a: hw.array(hw.int32)):\n    a[hw.global_id(0)] *= 3\n\n\n"
+        "@hw.kernel\ndef loose(a):\n    a[0] = 1\n"
+    )
+    a = np.arange(4, dtype=np.int32)
+    program = hw.compile(f"{path}::thrice")
+    assert sorted(program) == ["thrice"]
+    program.thrice[4, None](a)
+    assert a.tolist() == [0, 3, 6, 9]
+    assert hw.analyze(f"{path}::twice", device="vega64").analyses[0].name == "twice"
+    assert main(["analyze", f"{path}::thrice", "-d", "vega64"]) == 0
+    assert main(["run", f"{path}::thrice", "ones:4", "-d", "vega64"]) == 0
+    assert main(["simulate", f"{path}::thrice", "ones:64", "-d", "vega64"]) == 0
+    for wrong, message in (
+        ("k.py::none", "has no kernel none"),
+        ("k.py::loose", "loose has parameters without"),
+        ("l.py::twice", "no such file: .*l.py"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            hw.compile(f"{tmp_path}/{wrong}")
