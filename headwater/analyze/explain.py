@@ -41,7 +41,8 @@ _SLOTS = {
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """``kind``: "metric", "instruction", "field" or "key"; ``heading`` names it; ``lines``: (what, text) in order."""
+    """``kind``: "metric", "counter", "instruction", "field", "term" or "key"; ``heading`` names it; ``lines``: (what,
+    text) in order."""
 
     kind: str
     heading: str
@@ -54,7 +55,8 @@ class Explanation:
 
 def explain(name: str) -> tuple[Explanation, ...]:
     """All that a name can mean. UsageError, with the nearest names, if it means nothing."""
-    found = (*_metric(name), *_instructions(name), *_fields(name)) or tuple(_key(name))
+    named = (*_metric(name), *_counter(name), *_instructions(name), *_fields(name))
+    found = (*named, *_terms(name), *(() if named else _key(name)))
     if found:
         return found
     close = difflib.get_close_matches(name.lower(), [known.lower() for known in names()], 4, 0.6)
@@ -70,7 +72,8 @@ def names() -> tuple[str, ...]:
 
     fields = [name for family in field_texts().values() for name in family if not re.search(r"[*\[]", name)]
     vliw = [name for row in vliw_table.rows() for name in (row.name, row.mnemonic)]
-    return tuple(dict.fromkeys([*metrics(), *(row.name for row in table.rows()), *vliw, *fields, *_keys()]))
+    own = [*metrics(), *counters(), *_term_names()]
+    return tuple(dict.fromkeys([*own, *(row.name for row in table.rows()), *vliw, *fields, *_keys()]))
 
 
 def _metric(name: str) -> Iterator[Explanation]:
@@ -86,6 +89,55 @@ def _metric(name: str) -> Iterator[Explanation]:
             lines.append(("threshold", entry.threshold))
         lines += [("consequence", entry.consequence), ("source", entry.source)]
         yield Explanation("metric", f"{entry.name}: {entry.title}{unit}, a metric of headwater analyze", tuple(lines))
+
+
+# ---- counters and terms ----------------------------------------------------------------------------------------------
+
+
+def _table(name: str) -> dict[str, dict[str, Any]]:
+    import tomllib
+
+    made: dict[str, dict[str, Any]] = tomllib.loads((Path(__file__).parent / name).read_text(encoding="utf-8"))
+    return made
+
+
+@functools.cache
+def counters() -> Mapping[str, Mapping[str, str]]:
+    """Counters of AMD's profilers by their names: ``text``, and perhaps ``threshold`` and ``family``."""
+    return _table("counters.toml")
+
+
+@functools.cache
+def terms() -> Mapping[str, Mapping[str, Any]]:
+    """Words of listings and reports: ``kind``, ``text``, and perhaps further ``names``."""
+    return _table("terms.toml")
+
+
+@functools.cache
+def _term_names() -> Mapping[str, str]:
+    """Every word -> the term that explains it."""
+    return {name: key for key, term in terms().items() for name in (key, *term.get("names", ()))}
+
+
+def _counter(name: str) -> Iterator[Explanation]:
+    plain = name.lower().replace("_", "")
+    for known, counter in counters().items():
+        if known.lower() == plain:
+            lines = [("what", counter["text"])]
+            if "threshold" in counter:
+                lines.append(("good", counter["threshold"]))
+            of = f" of {_FAMILIES[counter['family']]} chips" if "family" in counter else ""
+            lines.append(
+                ("source", "AMD, ATI Stream Profiler, APP Profiler and GPU PerfAPI; the value is the cycle model's")
+            )
+            yield Explanation("counter", f"{known}: counter{of} of AMD's profilers", tuple(lines))
+
+
+def _terms(name: str) -> Iterator[Explanation]:
+    for known, key in _term_names().items():
+        if known.lower() == name.lower():
+            term = terms()[key]
+            yield Explanation("term", f"{known}: {term['kind']}", (("means", term["text"]),))
 
 
 # ---- instructions ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from headwater.errors import UsageError
 
 _USAGE = "NAME … [--list] [--json]"
 _DESCRIPTION = """\
-Explain a metric of headwater analyze, an instruction of GCN or of the VLIW chips, or a field of an encoding.
+Explain a metric of headwater analyze, a counter of AMD's profilers, an instruction of GCN or of the VLIW chips, a field
+of an encoding, or a class, clause, modifier, unit or wait of a listing or report.
 """
 _EXAMPLES = """\
 examples:
@@ -17,6 +18,7 @@ examples:
   headwater explain MULADD_IEEE
   headwater explain v_fma_f32 global_load_dwordx4
   headwater explain BURST_COUNT
+  headwater explain ALUPacking "fetch clause" VEC_120
   headwater explain --list
 """
 

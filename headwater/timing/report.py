@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.base import reading, writing
+from headwater.timing.counters import counters
 from headwater.timing.gains import Gain, sentence as gains_sentence
 from headwater.timing.host import Host
 from headwater.timing.utilisation import Bandwidth, CacheUse, Described, Unit
@@ -47,7 +48,8 @@ class Report:
     ``occupancy_series`` and ``traffic_series``: resident wavefronts and bytes a second of memory at ``series_cycles``.
     ``complete``: False if the replay was interrupted: ``flops``, the whole launch's, is 0 then. ``error``: of the
     sampled ``cycles``, as a part; 0 if all work-groups were replayed. ``diagnosis``: what the kernel is bound by;
-    ``gains``: what changes would bring, if they were asked for; ``bottleneck`` says both.
+    ``gains``: what changes would bring, if they were asked for; ``bottleneck`` says both. ``counters``: numbers under
+    the names of AMD's profilers (`headwater.timing.counters`).
     """
 
     kernel: str
@@ -75,6 +77,7 @@ class Report:
     complete: bool = True
     error: float = 0.0
     gains: tuple[Gain, ...] = ()
+    counters: dict[str, float] = field(default_factory=dict)
     happenings: Any = field(default=None, repr=False, compare=False)
     texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
@@ -108,7 +111,7 @@ class Report:
             name: getattr(self, name)
             for name in (
                 *("kernel", "cycles", "seconds", "instructions", "wavefronts", "flops", "gflops", "system_gflops"),
-                *("mean_waves_per_simd", "causes", "wave_causes", "bottleneck", "complete", "error"),
+                *("mean_waves_per_simd", "causes", "wave_causes", "bottleneck", "complete", "error", "counters"),
             )
         }
         found["device"] = self.chip.name
@@ -290,6 +293,7 @@ def build(launch: Replayed, counted: Counted, *, cycles: int | None = None, erro
         diagnosis=sentence(described, causes, launch.held, sums["waves"]),
         complete=counted.complete,
         error=error,
+        counters=counters(counted, launch.table.ops, chip, described.units, causes),
         happenings=counted.happenings,
         texts=tuple(launch.texts),
     )

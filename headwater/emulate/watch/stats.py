@@ -129,6 +129,13 @@ class Statistics:
     mode: str = ""
     clauses: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def counters(self) -> dict[str, float]:
+        """What AMD's profilers call these numbers: parts in per cent (`headwater explain NAME`)."""
+        total = self.total
+        found = {"Wavefronts": float(self.wavefronts), "VALUUtilization": 100 * total.utilisation}
+        return found | ({"ALUPacking": 100 * total.packing} if total.slots else {})
+
     def as_json(self) -> dict[str, Any]:
         """One object of numbers; `docs/trace.md` says what they mean."""
         return {
@@ -139,6 +146,7 @@ class Statistics:
             "wavefronts": self.wavefronts,
             **({"mode": self.mode, "clauses": dict(self.clauses)} if self.mode else {}),
             "total": _numbers(self.total),
+            "counters": self.counters,
             "classes": {name: _numbers(row) for name, row in self.classes.items()},
             "lines": [{"file": file, "line": line, **_numbers(row)} for (file, line), row in self.lines.items()],
             "instructions": [
