@@ -312,6 +312,11 @@ class Analysis:
         """What the estimate takes for granted, in plain words."""
         return tuple(_assumptions(self))
 
+    def _repr_html_(self) -> str:
+        from headwater.analyze.fragment import fragment
+
+        return fragment((self,))
+
     def as_json(self) -> dict[str, Any]:
         """The analysis as plain values: docs/analyzer.md documents them."""
         return _as_json(self)

@@ -37,6 +37,11 @@ class Report:
     def __getitem__(self, index: int) -> Analysis:
         return self.analyses[index]
 
+    def _repr_html_(self) -> str:
+        from headwater.analyze.fragment import fragment
+
+        return fragment(self.analyses)
+
     def as_json(self) -> dict[str, Any]:
         """All analyses as plain values."""
         return {

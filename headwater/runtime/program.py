@@ -59,6 +59,16 @@ class Kernel:
     def __reduce__(self) -> tuple[Any, ...]:
         return getitem, (self.program, self.name)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from headwater.views import notebook
+
+        program = getattr(self, "program", None)
+        info = getattr(self, "info", None)
+        rows = [(arg.name, arg.type_name, arg.access) for arg in getattr(info, "args", ())]
+        where = f"{getattr(program, 'language', '')} {getattr(program, 'filename', '')}".strip()
+        return notebook.kernel(repr(self)[1:-1], where, rows, str(getattr(program, "source", "") or ""))
+
     def report(self, device: Any, **options: Any) -> Any:
         """What the analyzer says of the kernel on a chip (or several), without running it: see `headwater.analyze`."""
         return tool("analyze")(self, device=device, **options)

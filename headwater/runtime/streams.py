@@ -16,6 +16,9 @@ from headwater.runtime.values import whole_numbers
 if TYPE_CHECKING:
     from headwater.runtime.interface import Buffer, Device
 
+_SHOWN_BYTES = 1 << 20
+"""Bytes of a stream of which a notebook shows values."""
+
 
 class Stream:
     """Numbers of one ``dtype`` in a ``shape`` (slowest dimension first, as in NumPy) in the memory of ``device``.
@@ -122,6 +125,14 @@ class Stream:
         if not self.shape:
             raise TypeError("a stream without dimensions has no length")
         return self.shape[0]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: of up to a mebibyte some values, which are read from the device."""
+        from headwater.views import notebook
+
+        values = self.read() if self.buffer.nbytes <= _SHOWN_BYTES else None
+        shape = " × ".join(map(str, self.shape))
+        return notebook.array(f"Stream {self.dtype}, {shape}", f"on {self.device.name}", values)
 
     def __repr__(self) -> str:
         return f"<Stream {self.dtype} {self.shape} on {self.device.name}>"

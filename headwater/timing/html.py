@@ -7,12 +7,20 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from headwater.views import svg, units
+from headwater.timing import layout, vliw_layout
+from headwater.views import notebook, svg, units
 from headwater.views.page import bars, document, one_by_one, stack, table
 
 if TYPE_CHECKING:
     from headwater.timing.report import Hot, Report
 
+WAIT_COLOURS: Final = {
+    name: number
+    for number, name in enumerate(
+        dict.fromkeys([*(name for _, name in (*layout.CAUSES, *vliw_layout.CAUSES) if name != "start"), "empty"])
+    )
+}
+"""The colour of each wait, the same on all pages."""
 _MOST_TOLD: Final = 16
 """Reports that are told in full, some 30 KB each: of sweeps the table has the others."""
 _FOOT: Final = (
@@ -58,7 +66,7 @@ def _one(report: Report) -> str:
         f'{state}<p class="verdict"><b>{units.seconds(report.seconds)}</b>: {escape(report.bottleneck)}</p>',
         f"<p class=soft>{clock}</p>",
         "<h3>Where the SIMDs' time goes</h3>",
-        stack([(name, part) for name, part in report.causes.items() if part >= 0.0005]),
+        causes(report),
         "<h3>Units</h3>",
         bars((unit.name, unit.busy, f"{unit.busy:.1%} {unit.what}", "") for unit in report.units),
         '<div class="grid2"><div><h3>Bandwidth</h3>',
@@ -75,6 +83,25 @@ def _one(report: Report) -> str:
         _hot(report.instructions_by_cost),
     ]
     return "".join(parts)
+
+
+def causes(report: Report) -> str:
+    """Where the SIMDs' time goes, each wait in a colour that it has in every report."""
+    return stack([(name, part) for name, part in report.causes.items() if part >= 0.0005], WAIT_COLOURS)
+
+
+def fragment(report: Report) -> str:
+    """What a notebook shows of a report."""
+    whole, group = (" × ".join(f"{n:,}" for n in size) for size in (report.global_size, report.local_size))
+    sizes = f"{whole} work-items in groups of {group}, {report.cycles:,} cycles"
+    told = [(gain.what, units.seconds(gain.seconds), f"{gain.saved:+.1%}") for gain in report.gains]
+    return notebook.fragment(
+        notebook.heading(f"{report.kernel} on {report.chip.name}: {units.seconds(report.seconds)}", sizes),
+        f"<p>{escape(report.bottleneck)}</p>",
+        causes(report),
+        bars((unit.name, unit.busy, f"{unit.busy:.1%}", "") for unit in report.units),
+        table(("what if", "time", "saved"), told, (1, 2)) if told else "",
+    )
 
 
 def _share(some: float, whole: float) -> str:

@@ -130,6 +130,11 @@ class Report:
         found["host"] = {**asdict(self.host), "total_seconds": self.host.seconds(self.seconds)}
         return found
 
+    def _repr_html_(self) -> str:
+        from headwater.timing.html import fragment
+
+        return fragment(self)
+
     def save_html(self, path: Path | str) -> None:
         """Write the report as a page that needs nothing else. UsageError if that is not possible."""
         from headwater.timing.html import page

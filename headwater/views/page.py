@@ -6,18 +6,22 @@ with axes are `headwater.views.svg`. Colours are the classes of page.css.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 _HERE = Path(__file__).parent
-_COLOURS = 8
-"""Classes mix0, mix1 … of page.css."""
+COLOURS = (
+    "#2a6fdb", "#e08a1e", "#2f9e63", "#c8372d", "#8a58c9", "#8c6b4a", "#7c8797", "#16a3b8", "#d6589f", "#a8a61c",
+    "#4b5aa8", "#5fb3a1", "#b9855f", "#c9ced6",
+)  # fmt: skip
+"""The classes mix0, mix1 … of parts of a whole."""
 
 
 def document(title: str, heading: str, under: str, body: Sequence[str], foot: str) -> str:
     """The whole page; ``under`` the heading stands a line of text. ``body`` is HTML, all else plain text."""
     style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    style += "".join(f".mix{n} {{ background: {colour}; }}\n" for n, colour in enumerate(COLOURS))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
@@ -64,12 +68,14 @@ def bars(rows: Iterable[tuple[str, float, str, str]]) -> str:
     return f'<div class="bars">{cells}</div>'
 
 
-def stack(parts: Sequence[tuple[str, float]]) -> str:
-    """One bar made of parts, with its legend below: name and count."""
+def stack(parts: Sequence[tuple[str, float]], colours: Mapping[str, int] | None = None) -> str:
+    """One bar made of parts, with its legend below: name and count. ``colours``: the number of each name's, by default
+    in the order of the parts."""
     whole = sum(count for _, count in parts) or 1.0
     bar, legend = [], []
     for index, (name, count) in enumerate(parts):
-        colour, share = f"mix{index % _COLOURS}", count / whole
+        number = index if colours is None else colours.get(name, index)
+        colour, share = f"mix{number % len(COLOURS)}", count / whole
         shown = f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
         bar.append(f'<i class="{colour}" style="width:{100 * share:.2f}%" title="{escape(name)} {share:.1%}"></i>')
         legend.append(f'<span><i class="{colour}"></i>{escape(name)} {shown}</span>')
