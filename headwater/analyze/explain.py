@@ -122,7 +122,7 @@ def _term_names() -> Mapping[str, str]:
 def _counter(name: str) -> Iterator[Explanation]:
     plain = name.lower().replace("_", "")
     for known, counter in counters().items():
-        if known == name or (known.lower() == plain and plain not in metrics()):
+        if known == name or (known.lower() == plain and name.lower() not in metrics()):
             lines = [("what", counter["text"])]
             if "threshold" in counter:
                 lines.append(("good", counter["threshold"]))
@@ -135,7 +135,7 @@ def _counter(name: str) -> Iterator[Explanation]:
 
 def _terms(name: str) -> Iterator[Explanation]:
     for known, key in _term_names().items():
-        if known == name or (known.lower() == name.lower() and name.lower() not in metrics()):
+        if known.lower() == name.lower() and name.lower() not in metrics():
             term = terms()[key]
             yield Explanation("term", f"{known}: {term['kind']}", (("means", term["text"]),))
 

@@ -14,8 +14,8 @@ from headwater.analyze.patterns import pattern
 from headwater.analyze.register_values import Lanes
 from headwater.analyze.trips import Trips
 from headwater.emulate.gcn.program import live_before_each, read_program
+from headwater.isa.gcn.listing import label_at, labelled
 from headwater.isa.gcn.model import TYPE_BITS, Register
-from headwater.isa.gcn.printer import text
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -55,7 +55,7 @@ def gcn_code(code: CodeObject, kernel: KernelObject, chip: Chip, given: Given) -
             base = _base(instruction, versions)
             count = ((active | inactive) & _VECTOR_BITS).bit_count()
             found = code.line_of(instruction.address)
-            label = f".L_{instruction.address:x}" if instruction.address in targets else ""
+            label = label_at(instruction.address) if instruction.address in targets else ""
             steps.append(_step(instruction, code.isa, count, found[:2] if found else None, label, base))
         after = tuple(place[index[f.address]] for f in program.after(block))
         made.append(Block(first, len(steps), after))
@@ -175,7 +175,7 @@ def _step(instruction: Instruction, isa: str, live: int, line: tuple[str, int] |
     space, read, write, accesses = _memory(instruction)
     return Step(
         address=instruction.address,
-        text=text(instruction, isa),
+        text=labelled(instruction, isa),
         kind=cost.unit,
         cost=cost,
         space=space,

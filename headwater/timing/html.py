@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from headwater.chips.whatif import figures
 from headwater.timing import layout, vliw_layout
 from headwater.views import notebook, svg, units
 from headwater.views.page import bars, document, one_by_one, stack, table
@@ -21,6 +22,8 @@ WAIT_COLOURS: Final = {
     )
 }
 """The colour of each wait, the same on all pages."""
+_CURVE: Final = 4
+"""Values of a figure from which on times are shown as a curve."""
 _MOST_TOLD: Final = 16
 """Reports that are told in full, some 30 KB each: of sweeps the table has the others."""
 _FOOT: Final = (
@@ -49,7 +52,39 @@ def _side_by_side(reports: Sequence[Report], names: Sequence[str]) -> str:
         rows.append([*cells, f"{busiest.name} {busiest.busy:.0%}", f"{report.mean_waves_per_simd:.1f}"])
     heads = ("chip", "cycles", "time", "GFLOP/s", "busiest unit", "wavefronts a SIMD")
     times = [(n, r.seconds / longest, units.seconds(r.seconds), "") for n, r in zip(names, reports, strict=True)]
-    return f"<h2>Side by side</h2>{table(heads, rows, (1, 2, 3, 5))}<h3>Time</h3>{bars(times)}"
+    curve = _curves(reports)
+    return f"<h2>Side by side</h2>{table(heads, rows, (1, 2, 3, 5))}<h3>Time</h3>{curve or bars(times)}"
+
+
+def _curves(reports: Sequence[Report]) -> str:
+    """Time over the figure in which most of the chips differ, a curve for each combination of the others; "" unless
+    there are `_CURVE` values of it at least."""
+    known = [figures(report.chip) for report in reports]
+    names = list(dict.fromkeys(known[0].values()))
+    values = {
+        place: [getattr(getattr(report.chip, place[0]), place[1], None) for report in reports]
+        for place in names
+        if all(place in of.values() for of in known)
+    }
+    differing = {place: row for place, row in values.items() if len(set(row)) > 1}
+    if not differing:
+        return ""
+    across = max(differing, key=lambda place: len(set(differing[place])))
+    if len(set(differing[across])) < _CURVE:
+        return ""
+    # What follows from the figure, as bandwidth from a clock, makes no curve of its own.
+    others = [
+        place
+        for place, row in differing.items()
+        if place != across and len(set(zip(differing[across], row, strict=True))) > len(set(differing[across]))
+    ]
+    found: dict[str, list[tuple[float, float]]] = {}
+    for number, report in enumerate(reports):
+        name = ", ".join(f"{place[1]} {differing[place][number]:g}" for place in others)
+        at: Any = differing[across][number]
+        found.setdefault(name or report.kernel, []).append((float(at), report.seconds))
+    curves = [(name, sorted(set(points))) for name, points in found.items()]
+    return f'<div class="scroll">{svg.curves(curves, f"{across[0]}.{across[1]}", units.seconds)}</div>'
 
 
 def _one(report: Report) -> str:

@@ -114,13 +114,13 @@ class GcnMachine:
         return 0  # a dispatch packet has addresses of code and arguments, which are in memory
 
     def described(self, table: Steps) -> tuple[Sequence[str], Sequence[Line]]:
-        from headwater.isa.gcn.printer import text
+        from headwater.isa.gcn.listing import labelled
 
         assert isinstance(table, rules.Table)
         if self._described is None:
             lines = [self.code.line_of(i.address) for i in table.instructions]
             found = [None if line is None or line[1] == 0 else line[:2] for line in lines]
-            self._described = [text(i, self.code.isa) for i in table.instructions], found
+            self._described = [labelled(i, self.code.isa) for i in table.instructions], found
         return self._described
 
     def flops(self, trace: Trace, totals: Totals, table: Steps) -> int:

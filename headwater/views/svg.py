@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from math import ceil, floor, log10
 
@@ -107,6 +107,49 @@ def roofline(points: Sequence[tuple[str, float, float]], peak_gflops: float, ban
         f'<text class="axis" x="{_LEFT + wide / 2:g}" y="{height - 3}" text-anchor="middle">'
         "floating-point operations a byte of memory traffic → GFLOP/s</text></svg>"
     )
+    return "".join(out)
+
+
+def curves(
+    found: Sequence[tuple[str, Sequence[tuple[float, float]]]], across: str, shown: Callable[[float], str]
+) -> str:
+    """Values over a figure, from 0 on: a curve with its name for each of ``found``; ``shown``: a value as text."""
+    width, height = 2 * _WIDTH, 300
+    wide, tall = width - _LEFT - 150, height - _TOP - _BOTTOM
+    everything = [point for _, points in found for point in points]
+    left, right = min(x for x, _ in everything), max(x for x, _ in everything)
+    most = max(y for _, y in everything) or 1.0
+
+    def x(value: float) -> float:
+        return _LEFT + wide * (value - left) / ((right - left) or 1.0)
+
+    def y(value: float) -> float:
+        return _TOP + tall * (1 - value / most)
+
+    out = [_open(across, width, height)]
+    for part in range(5):
+        level, at = most * part / 4, left + (right - left) * part / 4
+        height_of = _plain(y(level))
+        out.append(f'<line class="grid" x1="{_LEFT}" y1="{height_of}" x2="{_LEFT + wide:g}" y2="{height_of}"/>')
+        out.append(
+            f'<text class="tick" x="{_LEFT - 6}" y="{_plain(y(level) + 4)}" text-anchor="end">{shown(level)}</text>'
+        )
+        out.append(f'<text class="tick" x="{_plain(x(at))}" y="{height - 18}" text-anchor="middle">{at:,.4g}</text>')
+    for number, (name, points) in enumerate(found):
+        colour = _COLOURS[number % len(_COLOURS)]
+        line = " ".join(f"{_plain(x(a))},{_plain(y(b))}" for a, b in points)
+        out.append(f'<polyline class="curve" style="stroke:{colour}" points="{line}"/>')
+        out += [
+            f'<circle cx="{_plain(x(a))}" cy="{_plain(y(b))}" r="3" fill="{colour}">'
+            f"<title>{escape(name)}: {a:g}, {escape(shown(b))}</title></circle>"
+            for a, b in points
+        ]
+        end = points[-1]
+        out.append(
+            f'<text class="name" x="{_plain(x(end[0]) + 8)}" y="{_plain(y(end[1]) + 4)}">{escape(name[:24])}</text>'
+        )
+    out.append(f'<text class="axis" x="{_LEFT + wide / 2:g}" y="{height - 3}" text-anchor="middle">')
+    out.append(f"{escape(across)}</text></svg>")
     return "".join(out)
 
 

@@ -45,6 +45,12 @@ def label_at(address: int) -> str:
     return f".L_{address:x}"
 
 
+def labelled(instruction: Instruction, isa: str) -> str:
+    """An instruction's text; of a branch with its target's label in place of the distance."""
+    words = text(instruction, isa)
+    return words if instruction.target is None else f"{words.rpartition(' ')[0]} {label_at(instruction.target)}"
+
+
 def lines_of(code: CodeObject, start: int, end: int, *, positions: bool = True) -> list[Line]:
     """The lines of the machine code from ``start`` to ``end``, addresses of the code object's image."""
     image = code.image()
