@@ -145,9 +145,10 @@ def curves(
             for a, b in points
         ]
         end = points[-1]
-        out.append(
-            f'<text class="name" x="{_plain(x(end[0]) + 8)}" y="{_plain(y(end[1]) + 4)}">{escape(name[:24])}</text>'
-        )
+        if len(points) > 1:
+            out.append(
+                f'<text class="name" x="{_plain(x(end[0]) + 8)}" y="{_plain(y(end[1]) + 4)}">{escape(name[:24])}</text>'
+            )
     out.append(f'<text class="axis" x="{_LEFT + wide / 2:g}" y="{height - 3}" text-anchor="middle">')
     out.append(f"{escape(across)}</text></svg>")
     return "".join(out)
