@@ -202,7 +202,7 @@ def _peak(row: Row, told: Mapping[str, Any]) -> Result:
         "float32": chip.float32_gflops,
         "float64": chip.float64_gflops,
         "float16": chip.float32_gflops * chip.rates.float16,
-        "matrix": chip.rates.matrix_flops * units * hertz / 1e9,
+        **{f"matrix {kind}": rate * units * hertz / 1e9 for kind, rate in chip.rates.matrix.items()},
         "memory": chip.memory.gigabytes_per_second,
         "lds": units * chip.local_memory.bytes_per_cycle * hertz / 1e9,
         "lds write": units * chip.local_memory.bytes_per_cycle * hertz / 2e9,

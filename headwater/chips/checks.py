@@ -140,7 +140,7 @@ def _rates(chip: Chip) -> Iterator[Fault]:
     least = period / LONGEST_INSTRUCTION
     for figure in fields(rates):
         key, value = figure.name, getattr(rates, figure.name)
-        if key == "matrix_flops" or (value == 0 and not (not chip.is_vliw and key in _GCN_RATES)):
+        if key.startswith("matrix_") or (value == 0 and not (not chip.is_vliw and key in _GCN_RATES)):
             continue
         if value < least:
             high = figure.metadata["range"].high

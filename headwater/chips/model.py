@@ -6,7 +6,7 @@ every figure with its source.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 from headwater.chips.dram import BATCH_LINES, KINDS, MAPPINGS, Dram
@@ -68,8 +68,9 @@ class Rates:
 
     ``float64_add``, ``float64_fma``: in double precision (``float64_fma`` also multiplication). ``float16``: 2 where
     packed. ``float32_fma``: fused multiply-add. ``transcendental``: reciprocal, roots, exp, log, sin, cos.
-    ``int32_multiply``: a full 32-bit product. ``matrix_flops``: of 16-bit matrix instructions, floating-point
-    operations a compute unit does in a cycle.
+    ``int32_multiply``: a full 32-bit product. ``matrix_…``: operations that a compute unit does in a cycle by matrix
+    instructions with factors of a type, two for each multiplication and addition; what one instruction takes is in the
+    instruction tables.
     """
 
     float64_add: float = _number("per cycle", 0, 2)
@@ -78,7 +79,19 @@ class Rates:
     float16: float = _number("per cycle", 0, 4)
     transcendental: float = _number("per cycle", 0, 1, 0.25)
     int32_multiply: float = _number("per cycle", 0, 1, 0.25)
-    matrix_flops: int = _number("per cycle", 0, 65_536, 0)
+    matrix_float64: int = _number("per cycle", 0, 65_536, 0)
+    matrix_float32: int = _number("per cycle", 0, 65_536, 0)
+    matrix_xf32: int = _number("per cycle", 0, 65_536, 0)
+    matrix_float16: int = _number("per cycle", 0, 65_536, 0)
+    matrix_bfloat16: int = _number("per cycle", 0, 65_536, 0)
+    matrix_float8: int = _number("per cycle", 0, 65_536, 0)
+    matrix_int8: int = _number("per cycle", 0, 65_536, 0)
+
+    @property
+    def matrix(self) -> dict[str, int]:
+        """The rates of matrix instructions by the type of their factors."""
+        prefix = "matrix_"
+        return {f.name.removeprefix(prefix): getattr(self, f.name) for f in fields(self) if f.name.startswith(prefix)}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 
 from headwater.chips.model import SCRATCH_BUFFER_ELEMENTS, Chip
 from headwater.errors import LimitError, Span
@@ -70,7 +71,7 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
     facts = check(program, filename)
     _check_limits(program, facts, target, filename)
     try:
-        return _fitted(program, facts, target, filename, chip.name)
+        return _fitted_to_group(program, facts, target, filename)
     except LimitError as error:  # of a pass that knows no files
         error.span = replace(error.span, file=filename) if error.span is not None else Span(filename)
         raise
@@ -80,6 +81,22 @@ def compile_program(program: Program, chip: Chip, filename: str = "<source>") ->
             Span(filename),
             hint="make it several switches, or a table",
         ) from None
+
+
+def _fitted_to_group(program: Program, facts: Facts, target: Target, filename: str) -> CompiledShader:
+    """The program with so few registers that a SIMD engine holds a whole work-group, of the largest size where each
+    launch chooses one; with as many as a work-item may have where no fewer will do and the size is not fixed."""
+    chip = target.chip
+    if program.kind == "cs":
+        size = prod(facts.group) if facts.group is not None else facts.largest_group or chip.compute.work_group_size
+        wavefronts = -(-size // chip.compute.wavefront_size)
+        gprs = min(target.gprs, (chip.registers.vgprs - facts.shared) // wavefronts)
+        try:
+            return _fitted(program, facts, replace(target, gprs=gprs), filename, chip.name)
+        except LimitError:
+            if facts.group is not None or gprs == target.gprs:
+                raise
+    return _fitted(program, facts, target, filename, chip.name)
 
 
 def _fitted(program: Program, facts: Facts, target: Target, filename: str, chip: str) -> CompiledShader:
