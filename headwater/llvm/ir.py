@@ -77,6 +77,10 @@ class Body:
             self._insts[number] = self.module.instruction(self.lines[number])
         return self._insts[number]
 
+    def doing(self, operation: str) -> Iterator[str]:
+        """The lines of the instructions that do this (``alloca``), for what need not read them whole."""
+        return (line for line, one in zip(self.lines, self.operations, strict=True) if one == operation)
+
     def having(self, *operations: str, within: str = "") -> Iterator[tuple[int, Inst]]:
         """The instructions that do one of these, with the numbers of their lines; of those alone whose line has
         ``within`` somewhere, so that few have to be read."""

@@ -67,7 +67,7 @@ def access_places(ir: str, source: str, filename: str) -> AccessPlaces:
             if operation == "call" and "!dbg" in line:
                 if _ATOMIC.match(callee_of(line)):
                     found.atomic[at.of_instruction(line)[0]] = [True]
-                elif "@llvm.memcpy." in line and (node := attachment(line, "tbaa.struct")):
+                elif callee_of(line).startswith("llvm.memcpy.") and (node := attachment(line, "tbaa.struct")):
                     copy = body.inst(number)
                     assert copy is not None
                     layout = _layout(int(copy.args[2].text), copied_members(module.metadata, node))

@@ -15,7 +15,7 @@ from headwater.errors import InternalError
 from headwater.llvm.ir import Inst, Module, Value
 from headwater.llvm.modules import limit_passes, parse
 from headwater.llvm.passes.inlining import inlined
-from headwater.llvm.text import TELL, alignment, arguments_of, has_wide_integers, tells
+from headwater.llvm.text import TELL, alignment, arguments_of, callee_of, has_wide_integers, tells
 from headwater.llvm.types import Type
 from headwater.opencl.checked import settle
 from headwater.opencl.group_sizes import with_required_sizes
@@ -85,7 +85,7 @@ def _compiled(
     builder = pass_builder()
     _inline(module, builder, wanted)
     refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
-    if f"@{PREFIX}" in ir:
+    if any(name.startswith(PREFIX) for name in program.declares):
         module = _numbered(module, builder)
     builder.getModulePassManager().run(module, builder)
     if TELL in ir and tells(str(module)):
@@ -233,7 +233,7 @@ class _Lowering:
         for body in module.bodies.values():
             changes: dict[int, list[str]] = {}
             for number, operation in enumerate(body.operations):
-                if operation in _LOWERED and (operation != "call" or "@llvm." in body.lines[number]):
+                if operation in _LOWERED and (operation != "call" or callee_of(body.lines[number]).startswith("llvm.")):
                     inst = body.inst(number)
                     assert inst is not None
                     made = self.moved(inst, body.lines[number]) if not inst.name else self.one(inst, module)

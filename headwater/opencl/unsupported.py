@@ -120,27 +120,27 @@ def _faults(module: Module) -> Iterator[tuple[str, str, _Where]]:
             hint,
             lambda p: p.of_text(r"\b_*(?:con|de)structor_*\b"),
         )
-    if _has_blocks(module) and any(calls_value(line) for line in _lines(module)):
+    if _has_blocks(module) and any(calls_value(line) for line in _lines(module, "call")):
         hint = "call a block in the function that it is written in, or write a function"
-        yield "a block that is given to a function cannot be called there", hint, _instruction(calls_value)
-    if any(element_count(line) for line in _lines(module) if " = alloca " in line):
+        yield "a block that is given to a function cannot be called there", hint, _instruction("call", calls_value)
+    if any(element_count(line) for line in _lines(module, "alloca")):
         hint = "declare an array of a constant size; pass sizes with -D"
-        where = _instruction(lambda line: " = alloca " in line and element_count(line) != "")
+        where = _instruction("alloca", lambda line: element_count(line) != "")
         yield "stack memory whose size is only known at run time", hint, where
     for called in module.declares:
         if called.removeprefix("llvm.").startswith(_OF_STACKS) and called.startswith("llvm."):
-            where = _instruction(lambda line, called=called: callee_of(line) == called)  # type: ignore[misc]
+            where = _instruction("call", lambda line, called=called: callee_of(line) == called)  # type: ignore[misc]
             yield f"work-items have no stack that can be looked at ({called})", "leave it out", where
-    if any(_WIDE in line for line in _lines(module)) and any(
-        _is_wide(inst) for body in module.bodies.values() for _, inst in body.having(*_CONVERTED, within=_WIDE)
-    ):
+    if any(_is_wide(inst) for body in module.bodies.values() for _, inst in body.having(*_CONVERTED, within=_WIDE)):
         hint = "write long or ulong, of 64 bits: OpenCL C reserves long long for 128"
         yield "integers of 128 bits are neither divided nor converted", hint, _wide_instruction
     yield from _large(module)
 
 
-def _lines(module: Module) -> Iterator[str]:
-    return (line for body in module.bodies.values() for line in body.lines)
+def _lines(module: Module, operation: str) -> Iterator[str]:
+    """The lines of the instructions that do something."""
+    for body in module.bodies.values():
+        yield from body.doing(operation)
 
 
 def _is_wide(inst: Inst) -> bool:
@@ -164,9 +164,8 @@ def variables(module: Module) -> Iterator[Variable]:
         if known is not None:
             yield Variable(name, "", known.space, known.ty.least_bytes)
     for body in module.bodies.values():
-        for line in body.lines:
-            if " = alloca " in line:
-                yield Variable(result_of(line), body.name, PRIVATE_SPACE, module.allocated(line).least_bytes)
+        for line in body.doing("alloca"):
+            yield Variable(result_of(line), body.name, PRIVATE_SPACE, module.allocated(line).least_bytes)
 
 
 def _large(module: Module) -> Iterator[tuple[str, str, _Where]]:
@@ -177,13 +176,13 @@ def _large(module: Module) -> Iterator[tuple[str, str, _Where]]:
             yield f"array is too large ({variable.least_bytes} bytes)", hint, declaration(variable)
 
 
-def _instruction(wanted: Callable[[str], bool]) -> _Where:
-    """Where the first instruction of a kind stands, by its line."""
+def _instruction(operation: str, wanted: Callable[[str], bool]) -> _Where:
+    """Where the first instruction of a kind stands, by what it does and its line."""
 
     def where(places: Places) -> tuple[Span, str]:
         for body in places.module.bodies.values():
-            for line in body.lines:
-                if line.startswith(" ") and wanted(line):
+            for line in body.doing(operation):
+                if wanted(line):
                     if "!dbg" in line:
                         return places.of_instruction(line)
                     if node := _declared(body, result_of(line)):
@@ -215,9 +214,10 @@ def _use_of(symbol: str) -> _Where:
     """Where a function uses what has a symbol; else where the source names it first."""
 
     def where(places: Places) -> tuple[Span, str]:
-        for line in _lines(places.module):
-            if "!dbg" in line and symbol in symbols_in(line):
-                return places.of_instruction(line)
+        for body in places.module.bodies.values():
+            for line in body.lines:
+                if "!dbg" in line and symbol in symbols_in(line):
+                    return places.of_instruction(line)
         return _word(name_of(symbol))(places)
 
     return where
