@@ -71,16 +71,25 @@ def best(call: Callable[[], object], times: int = 5) -> float:
     return min(found)
 
 
-def of(way: Way, dtype: np.dtype[Any]) -> Costs:
-    """The costs of a way, from the cache or measured now."""
-    names = (_FORMAT, way.name, way.version, dtype.name, platform.node(), platform.processor(), str(os.cpu_count()))
-    key = cache.key(*names)
+def kept(names: tuple[str, ...], measured: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What was measured on this machine under these names: from the cache, or now."""
+    key = cache.key(_FORMAT, *names, platform.node(), platform.processor(), str(os.cpu_count()))
     entry = cache.get(key)
     if entry is not None:
-        values = json.loads((entry / "costs.json").read_text(encoding="utf-8"))
-        return Costs(values["start"], values["bytes_per_second"], tuple(map(tuple, values["rates"])))
-    found = measure(way, dtype)
-    cache.keep(key, {"costs.json": json.dumps(asdict(found)).encode()})
+        found: dict[str, Any] = json.loads((entry / "costs.json").read_text(encoding="utf-8"))
+        return found
+    found = measured()
+    cache.keep(key, {"costs.json": json.dumps(found).encode()})
+    return found
+
+
+def of(way: Way, dtype: np.dtype[Any]) -> Costs:
+    """The costs of a way, from the cache or measured now; a call costs no look at the cache twice."""
+    found = way.costs.get(dtype)
+    if found is None:
+        values = kept((way.name, way.version, dtype.name), lambda: asdict(measure(way, dtype)))
+        found = Costs(values["start"], values["bytes_per_second"], tuple(map(tuple, values["rates"])))
+        way.costs[dtype] = found
     return found
 
 

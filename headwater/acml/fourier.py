@@ -117,7 +117,12 @@ def _complex(name: str, values: dict[str, Any], dtype: np.dtype[Any]) -> None:
     x = _view(name, "x", values, shape, _increments(values, "x", steps))
     fft = import_module("scipy.fft")
     forward = values["mode"] < 0
-    transformed = (fft.fftn if forward else fft.ifftn)(x, axes=axes, norm="ortho")
+    inner: Callable[..., Any]
+    if len(axes) == 1:
+        inner = fft.fft if forward else fft.ifft
+        transformed = inner(x, axis=axes[0], norm="ortho")
+    else:
+        transformed = (fft.fftn if forward else fft.ifftn)(x, axes=axes, norm="ortho")
     if "scale" in values:
         count = float(np.prod([shape[axis] for axis in axes]))
         transformed *= values["scale"] * count**0.5

@@ -158,6 +158,7 @@ class Routine:
             "function": self.load(),
             "ndarray": np.ndarray,
             "addressof": ctypes.addressof,
+            "pointer": ctypes.c_void_p.from_address,
             "Ints": ctypes.c_int * ints,
             "Numbers": self._real * numbers,
             "real_numeric": (int, float),

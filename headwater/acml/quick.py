@@ -2,17 +2,33 @@
 
 The function takes calls whose flags are capital letters, whose sizes are Python's ints, and whose arrays are of the
 right type and without gaps; it hands all others, wrong ones among them, to the general way (`Routine.general`), which
-names what is wrong. It exists because a call's Python is to take microseconds: about a dozen for dgemm.
+names what is wrong. It exists because a call's Python is to take microseconds.
 """
 
 from __future__ import annotations
 
+import ctypes
+import sys
+
+import numpy as np
+
 from headwater.acml.routines import Parameter, Row
+
+_HEAD = object.__basicsize__
+"""Where a NumPy array holds the address of its data: behind the object's head (NumPy's ABI, numpy/ndarraytypes.h)."""
+_PROBE = np.zeros(1)
+_IS_THERE = (
+    sys.implementation.name == "cpython"
+    and ctypes.c_void_p.from_address(id(_PROBE) + _HEAD).value == _PROBE.ctypes.data
+)
+DATA = f"pointer(id({{0}}) + {_HEAD}).value" if _IS_THERE else "{0}.ctypes.data"
+"""An expression for the address of an array; the second takes microseconds."""
 
 
 def source(row: Row) -> str | None:
     """The function ``call(…)`` over the names `general`, `function`, `letters`, `Ints`, `Numbers`, `Reals`, `address`,
-    `ndarray`, `dtypes`, `addressof` and the table's helpers. None for routines with workspaces or complex values."""
+    `ndarray`, `dtypes`, `addressof`, `pointer` and the table's helpers. None for routines with
+    workspaces or complex values."""
     parameters = row.parameters
     if any(p.hidden for p in parameters) or (row.value == "t" and row.prefix in "cz"):
         return None
@@ -44,7 +60,7 @@ def source(row: Row) -> str | None:
         test(f"{p.name}.size < need_{p.name}")
         lines.append(f"    flags = {p.name}.flags")
         test("not flags.f_contiguous or not flags.aligned" + (" or not flags.writeable" if p.written else ""))
-        lines.append(f"    at_{p.name} = {p.name}.__array_interface__['data'][0]")
+        lines.append(f"    at_{p.name} = {DATA.format(p.name)}")
     for p in arrays:
         for other in arrays:
             if p.written and p is not other and (not other.written or arrays.index(p) < arrays.index(other)):

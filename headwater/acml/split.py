@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from headwater.acml.costs import Costs, best, of, work_of
+from headwater.acml.costs import Costs, best, kept, of, work_of
 from headwater.acml.native import extension
 from headwater.errors import HeadwaterError, UsageError
 from headwater.runtime import Device, stream
@@ -38,6 +38,9 @@ class Way:
     name = "processor"
     moves = False
     threads = True
+
+    def __init__(self) -> None:
+        self.costs: dict[np.dtype[Any], Costs] = {}
 
     @property
     def version(self) -> str:
@@ -62,6 +65,7 @@ class DeviceWay(Way):
     moves = True
 
     def __init__(self, device: Device) -> None:
+        super().__init__()
         self.device = device
         self.name = device.name
         self.threads = not device.is_gpu
@@ -91,6 +95,7 @@ class CupyWay(Way):
     name = "cupy"
 
     def __init__(self) -> None:
+        super().__init__()
         self.library: Any = import_module("cupy")
         if not self.library.cuda.runtime.getDeviceCount():
             raise UsageError("CuPy finds no GPU")
@@ -137,6 +142,36 @@ def present() -> tuple[Way, ...]:
     return (*ways, _way("gpu")) if device.is_gpu else tuple(ways)
 
 
+SURELY = 0.85
+"""Ways share a product where that is predicted to take at most so much of the fastest one's time: they also share the
+machine's memory, which the predictions do not know."""
+
+
+@cache
+def sharing(ways: tuple[Way, ...]) -> float:
+    """Seconds that sharing costs beside the work: threads, and the limit on BLAS'; measured once and kept."""
+
+    def measured() -> dict[str, Any]:
+        a = np.ones((2 * _GRANULE * len(ways), 1), np.float32)
+        made = Plan(dict.fromkeys((way.name for way in ways), 1.0), None, ways, {})
+        return {"seconds": best(lambda: together(a, np.ones((1, 1), np.float32), made))}
+
+    seconds: float = kept(("sharing", *(f"{way.name} {way.version}" for way in ways)), measured)["seconds"]
+    return seconds
+
+
+@cache
+def small(kind: str) -> float:
+    """Products of fewer elementary ones (m n k) are the processor's: it is done before another way has begun."""
+    dtype = np.dtype(kind)
+    processor, *others = (of(way, dtype) for way in present())
+    least = min(cost.start for cost in others) / 2
+    count = 1.0
+    while count < 1e12 and processor.seconds(work_of(1, 1, 2 * int(count), dtype), 0) < least:
+        count *= 2
+    return count
+
+
 @dataclass
 class Plan:
     """The predictions for one product: seconds of each way alone, of all together, and the ways that are chosen."""
@@ -181,8 +216,9 @@ def plan(m: int, n: int, k: int, dtype: np.dtype[Any], ways: Sequence[Way]) -> P
             cost.start + (size * k * n / cost.bytes_per_second if cost.bytes_per_second else 0)
             for cost in costs.values()
         )
-        together = fixed + 1.05 / sum(1 / seconds for seconds in alone.values())
-    chosen = tuple(ways) if together is not None and together < alone[fastest.name] else (fastest,)
+        together = sharing(tuple(ways)) + fixed + 1 / sum(1 / seconds for seconds in alone.values())
+    pays = together is not None and together < SURELY * alone[fastest.name]
+    chosen = tuple(ways) if pays else (fastest,)
     return Plan(alone, together, chosen, costs)
 
 
@@ -192,7 +228,9 @@ def matmul(a: Any, b: Any, *, devices: Sequence[str] | None = None) -> Any:
     ``devices``: the ways to choose from, instead of those that the machine has: "processor", "cupy", or names of
     devices, simulated ones too. Products of other shapes than two matrices are `numpy.matmul`'s.
     """
-    if devices is None and len(present()) == 1:
+    if devices is None and (len(present()) == 1 or not _is_plain(a, b)):
+        return np.matmul(a, b)
+    if devices is None and a.size * b.shape[1] < small(a.dtype.char):
         return np.matmul(a, b)
     ways = present() if devices is None else tuple(_way(name) for name in devices)
     if not _is_plain(a, b):

@@ -20,6 +20,7 @@ class Slow(split.Way):
     """A way that computes as the processor, and says where it ran."""
 
     def __init__(self, name, threads=False):
+        super().__init__()
         self.name, self.threads = name, threads
         self.rows, self.limits, self.fails = [], [], False
 
@@ -33,6 +34,7 @@ class Slow(split.Way):
 
 def known(monkeypatch, **of):
     monkeypatch.setattr(split, "of", lambda way, dtype: of[way.name])
+    monkeypatch.setattr(split, "sharing", lambda ways: 1e-5)
 
 
 FAST = Costs(1e-3, 1e10, ((1e4, 1e9), (1e9, 1e12)))
@@ -107,6 +109,7 @@ def test_costs_are_measured_once_and_kept(monkeypatch, tmp_path):
     monkeypatch.setattr(costs, "SIZES", (8, 16))
     way = Counted(f"a way of {tmp_path}")  # of which the cache knows nothing
     first = costs.of(way, np.dtype(np.float32))
+    way.costs.clear()  # what the process remembers
     assert calls
     assert len(first.rates) == 2
     calls.clear()
@@ -132,6 +135,30 @@ def test_simulated_chips_and_the_cpu_device_take_no_part_unless_named():
     names = [way.name for way in split.present()]
     assert names[0] == "processor"
     assert all(not way.threads for way in split.present()[1:])
+
+
+def test_sharing_that_hardly_pays_is_left(monkeypatch):
+    near, far = Slow("near"), Slow("far")
+    known(
+        monkeypatch, near=Costs(0, 0.0, ((1.0, 1e10),)), far=Costs(0, 0.0, ((1.0, 1e9),))
+    )  # 10/11 of the time at best
+    assert len(split.plan(2000, 2000, 2000, np.dtype(float), [near, far]).chosen) == 1
+    monkeypatch.setattr(split, "sharing", lambda ways: 100.0)
+    known_costs = Costs(0, 0.0, ((1.0, 1e10),))
+    monkeypatch.setattr(split, "of", lambda way, dtype: known_costs)
+    assert len(split.plan(2000, 2000, 2000, np.dtype(float), [near, far]).chosen) == 1
+
+
+def test_small_products_do_not_ask(monkeypatch):
+    near, far = Slow("near"), Slow("far")
+    monkeypatch.setattr(split, "present", lambda: (near, far))
+    monkeypatch.setattr(split, "small", lambda kind: 1000.0)
+    known(monkeypatch, near=Costs(0, 0.0, ((1.0, 1e6),)), far=FAST)
+    assert (acml.matmul(np.ones((9, 9)), np.ones((9, 9))) == 9).all()
+    assert not near.rows
+    assert not far.rows
+    assert (acml.matmul(np.ones((90, 9)), np.ones((9, 9))) == 9).all()
+    assert far.rows == [90]
 
 
 def test_matmul_is_numpys_for_other_shapes():

@@ -1,0 +1,61 @@
+// A matrix product for chips of GCN: C = A B, C m x n without gaps by rows, A given transposed (k x m by rows), for
+// sizes that are multiples of what a work-group makes. `tuned.toml` says the sizes that a chip takes.
+//
+// Tiles of DEPTH x (GROUP * RM) and DEPTH x (GROUP * RN), read as vectors of WIDTH by each of
+// GROUP x GROUP work-items, which makes RM x RN elements: rows in runs of WIDTH that are GROUP * WIDTH apart.
+#define JOIN_(a, b) a##b
+#define JOIN(a, b) JOIN_(a, b)
+typedef JOIN(T, WIDTH) V;
+#define LOAD JOIN(vload, WIDTH)
+#define STORE JOIN(vstore, WIDTH)
+#define TILE_M (GROUP * RM)
+#define TILE_N (GROUP * RN)
+
+__kernel __attribute__((reqd_work_group_size(GROUP, GROUP, 1)))
+void product(__global const T *a, __global const T *b, __global T *c, int m, int n, int k)
+{
+    __local T tile_a[DEPTH * TILE_M], tile_b[DEPTH * TILE_N];
+    const int x = get_local_id(0), y = get_local_id(1), item = y * GROUP + x;
+    const int row = get_group_id(1) * TILE_M, column = get_group_id(0) * TILE_N;
+    T sums[RM][RN];
+#pragma unroll
+    for (int i = 0; i < RM; ++i)
+#pragma unroll
+        for (int j = 0; j < RN; ++j)
+            sums[i][j] = 0;
+    for (int start = 0; start < k; start += DEPTH) {
+#pragma unroll
+        for (int e = 0; e < DEPTH * TILE_M / WIDTH / GROUP / GROUP; ++e) {
+            const int at = (e * GROUP * GROUP + item) * WIDTH;
+            STORE(LOAD(0, a + (start + at / TILE_M) * m + row + at % TILE_M), 0, tile_a + at);
+        }
+#pragma unroll
+        for (int e = 0; e < DEPTH * TILE_N / WIDTH / GROUP / GROUP; ++e) {
+            const int at = (e * GROUP * GROUP + item) * WIDTH;
+            STORE(LOAD(0, b + (start + at / TILE_N) * n + column + at % TILE_N), 0, tile_b + at);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll UNROLL
+        for (int l = 0; l < DEPTH; ++l) {
+            T left[RM], right[RN];
+#pragma unroll
+            for (int i = 0; i < RM / WIDTH; ++i)
+                *(V *)(left + i * WIDTH) = LOAD(0, tile_a + l * TILE_M + (i * GROUP + y) * WIDTH);
+#pragma unroll
+            for (int j = 0; j < RN / WIDTH; ++j)
+                *(V *)(right + j * WIDTH) = LOAD(0, tile_b + l * TILE_N + (j * GROUP + x) * WIDTH);
+#pragma unroll
+            for (int i = 0; i < RM; ++i)
+#pragma unroll
+                for (int j = 0; j < RN; ++j)
+                    sums[i][j] = mad(left[i], right[j], sums[i][j]);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#pragma unroll
+    for (int i = 0; i < RM; ++i)
+#pragma unroll
+        for (int j = 0; j < RN / WIDTH; ++j)
+            STORE(*(V *)(sums[i] + j * WIDTH), 0,
+                  c + (row + (i / WIDTH * GROUP + y) * WIDTH + i % WIDTH) * n + column + (j * GROUP + x) * WIDTH);
+}
