@@ -16,6 +16,7 @@ await build({
   entryPoints: ["src/page.ts"],
   outdir: out,
   bundle: true,
+  external: ["/static/*"],
   minify: true,
   target: "es2022",
   format: "iife",

@@ -23,16 +23,17 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from headwater.ui.workers import Failure, Pool
+from headwater.ui.workers import Failure, Held, Pool
 
 STATIC: Final = Path(__file__).with_name("static")
 MOST_MESSAGE_BYTES: Final = 64 << 20
 """Of a request, with its files."""
 PROTOCOL: Final = "headwater"
-QUICK, LONG = "quick", "long"
+QUICK, LONG, STEP = "quick", "long", "step"
 LANES: Final = {
-    **dict.fromkeys(("chips", "examples", "explain", "check", "code", "table", "page"), QUICK),
+    **dict.fromkeys(("chips", "examples", "explain", "check", "code", "table", "page", "assembly"), QUICK),
     **dict.fromkeys(("run", "simulate"), LONG),
+    "step": STEP,
 }
 """Every task that the page may ask for, and who does it."""
 CANCEL: Final = "cancel"
@@ -158,7 +159,11 @@ def lanes(processors: int) -> dict[str, Any]:
     """Workers for a machine of so many processors."""
     from headwater.ui.workers import Lane
 
-    return {QUICK: Lane(max(2, min(processors, 8)), 30.0, True), LONG: Lane(2, 120.0, False)}
+    return {
+        QUICK: Lane(max(2, min(processors, 8)), 30.0, True),
+        LONG: Lane(2, 120.0, False),
+        STEP: Lane(8, 60.0, False),
+    }
 
 
 @dataclass
@@ -171,6 +176,8 @@ class _Conversation:
     running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     waiting: dict[asyncio.Task[None], int] = field(default_factory=dict)
     sending: asyncio.Lock = field(default_factory=asyncio.Lock)
+    stepping: asyncio.Lock = field(default_factory=asyncio.Lock)
+    held: Held | None = None
 
     async def hold(self) -> None:
         """Answer until the tab is closed."""
@@ -188,6 +195,8 @@ class _Conversation:
         finally:
             for task in list(self.waiting):
                 task.cancel()
+            if self.held is not None:
+                self.pool.release(self.held)
 
     @staticmethod
     def _read(text: str) -> dict[str, Any] | None:
@@ -216,7 +225,12 @@ class _Conversation:
     async def _answer(self, request: dict[str, Any]) -> None:
         name, task = request["id"], request["task"]
         try:
-            answer = (await self.pool.ask(LANES[task], task, request["given"])).decode()
+            ask = (
+                self._step(request["given"])
+                if LANES[task] == STEP
+                else self.pool.ask(LANES[task], task, request["given"])
+            )
+            answer = (await ask).decode()
         except Failure as failure:
             answer = json.dumps({"error": failure.as_json()})
         except asyncio.CancelledError:
@@ -224,6 +238,13 @@ class _Conversation:
                 await asyncio.shield(self._send(f'{{"id":{name},"cancelled":true}}'))
             raise
         await self._send(f'{{"id":{name},{answer[1:]}')
+
+    async def _step(self, given: dict[str, Any]) -> bytes:
+        """A step, by the worker that holds this tab's launch; steps wait for each other."""
+        async with self.stepping:
+            if self.held is None or self.held.released:
+                self.held = await self.pool.hold(STEP)
+            return await self.pool.ask_held(self.held, "step", given)
 
     async def _send(self, text: str) -> None:
         async with self.sending:

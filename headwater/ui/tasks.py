@@ -18,6 +18,7 @@ import headwater as hw
 from headwater import chips
 from headwater.analyze.analysis import Analysis
 from headwater.analyze.entry import analyze
+from headwater.analyze.sources import Source
 from headwater.errors import HeadwaterError, SourceError, UsageError
 from headwater.files import Array, shape_of
 from headwater.ui import project
@@ -29,6 +30,8 @@ COLUMNS: Final = (
     *("lds_bytes", "scratch_bytes", "code_bytes", "alu_fetch_ratio", "packing"),
 )
 """Metrics of the table of chips."""
+EDITED: Final = "edited.s"
+"""What messages call the assembly of a request."""
 _MOST_PRINTED: Final = 256 << 10
 _MOST_SENT: Final = 4 << 20
 """Bytes of an output that are sent whole; of larger ones every so many elements."""
@@ -99,7 +102,7 @@ _EXAMPLES: Final = (
         "Matrix product, tiled",
         "matmult_tiled",
         "random:128x128 random:128x128 n=128 k=128 m=128",
-        "128,128",
+        "",
     ),
     ("median/median.cl", "Median filter of a picture", "medianfilter_rgba", "coffee.jpg", ""),
     ("mandelbrot/mandelbrot.br", "Mandelbrot set (Brook+)", "mandelbrot", "-2.2 1.2 0.0125 200", ""),
@@ -164,8 +167,12 @@ def _check(given: Given) -> list[dict[str, Any]]:
 
 def _code(given: Given) -> dict[str, Any]:
     """The kernels' machine code on one chip, with all that is said of it; errors and warnings at their places."""
-    source, chip, kernel = Path(_main(given)), _chip(given.get("device")), given.get("kernel")
+    chip, kernel = _chip(given.get("device")), given.get("kernel")
     question = _question(given)
+    try:
+        source = _assembled(given, chip) if given.get("assembly") else Path(_main(given))
+    except SourceError as error:
+        return {"kernels": [], "names": [], "diagnostics": [{"severity": "error", **told(error)}], "refused": []}
     try:
         try:
             report = analyze(source, device=chip, kernel=kernel, **question)
@@ -193,6 +200,59 @@ def _code(given: Given) -> dict[str, Any]:
         "refused": refused,
         "texts": dict(built.texts) if built is not None else {},
     }
+
+
+def _assembly(given: Given) -> dict[str, Any]:
+    """One kernel's machine code on a VLIW chip, or a whole code object, as assembly that can be changed."""
+    from headwater.analyze.sources import read, translated
+
+    chip = chips.find(_chip(given.get("device")))
+    source, name = read(_main(given), _options(given)), str(given.get("symbol", ""))
+    if chip.is_vliw:
+        from headwater.isa.vliw import image_text
+        from headwater.runtime.vliw.images import image_of
+
+        image = image_of(source.text, chip, source.name) if source.language == "il" else _image(source, chip, name)
+        return {"text": image_text.text(image, exact=True)}
+    from headwater.isa.gcn import assembly
+    from headwater.isa.gcn.codeobject import load
+    from headwater.opencl.gcn import compile_code_object
+
+    text, texts, *_ = translated(source)
+    options = source.options if source.language in ("opencl", "hip") else ""
+    made = compile_code_object(text, next(reversed(texts)), options, chip.target)
+    return {"text": assembly.text(load(made.code, source.name))}
+
+
+def _image(source: Source, chip: chips.Chip, symbol: str) -> Any:
+    """A kernel of OpenCL C, or of what becomes that, as an image of a VLIW chip."""
+    from headwater.analyze.sources import translated
+    from headwater.il import from_llvm
+    from headwater.opencl.kernels import hip_options
+    from headwater.runtime.vliw.images import kernel_image
+
+    text, texts, *_ = translated(source, chip.vliw.stream_texels)
+    options = {"opencl": source.options, "hip": hip_options(source.options)}.get(source.language, "")
+    built = from_llvm.kernels(text, chip, next(reversed(texts)), options)
+    kernel = built.kernels.get(symbol) or next(iter(built.kernels.values()))
+    return kernel_image(kernel, chip)
+
+
+def _assembled(given: Given, chip: str) -> Path:
+    """The request's assembly as a file of machine code. SourceError at its line if it is wrong."""
+    text = project.check_text(given["assembly"], "the assembly")
+    found = chips.find(chip)
+    if found.is_vliw:
+        from headwater.isa.vliw import image, image_text
+
+        path = Path("edited.cal")
+        path.write_bytes(image.write(image_text.parse(text, found.target, filename=EDITED)))
+    else:
+        from headwater.opencl.gcn_build import assemble
+
+        path = Path("edited.hsaco")
+        path.write_bytes(assemble(text, EDITED, found.target).code)
+    return path
 
 
 def _kernel_names(analysis: Analysis) -> list[str]:
@@ -299,8 +359,9 @@ def _job(given: Given, device: Any) -> Any:
     from headwater.jobs.bind import Request
     from headwater.jobs.job import Job, bound, choose_kernel
 
-    path = Path(_main(given))
-    program = hw.compile(path, options=_options(given), device=device)
+    edited = bool(given.get("assembly")) and device.name != "cpu"
+    path = _assembled(given, given["chip"]) if edited else Path(_main(given))
+    program = hw.compile(path, options="" if edited else _options(given), device=device)
     name = choose_kernel(program, given.get("kernel") or None, path)
     request = Request(
         words=project.words(given.get("words", [])),
@@ -316,15 +377,17 @@ def _run(given: Given) -> dict[str, Any]:
     """A kernel's outputs; with ``verify``, compared with those of the cpu device."""
     from headwater.jobs.compare import compare
 
-    device = hw.device(given["device"] if given.get("device") == "cpu" else _chip(given.get("device")))
+    name = given["device"] if given.get("device") == "cpu" else _chip(given.get("device"))
+    device = hw.device(name)
     os.environ["HEADWATER_CHECK"] = "1"
     with _printed() as printed:
-        job = _job(given, device)
+        job = _job({**given, "chip": name}, device)
         outputs, seconds = job.run(device)
     differences = []
     if given.get("verify") and device.name != "cpu":
+        cpu = hw.device("cpu")
         with _printed():
-            other, _ = job.run(hw.device("cpu"))
+            other, _ = (_job(given, cpu) if given.get("assembly") else job).run(cpu)
         differences = [{**asdict(d), "ok": d.ok} for d in (compare(n, outputs[n], other[n]) for n in outputs)]
     return {
         "kernel": job.kernel.name,
@@ -399,7 +462,7 @@ def _simulate(given: Given) -> dict[str, Any]:
         device: Any = simulated(_chip(name))
         target = device.chip.target
         if target not in recorded:
-            job = _job(given, device)
+            job = _job({**given, "chip": name}, device)
 
             def run(job: Any = job, device: Any = device) -> None:
                 job.run(device)
@@ -449,6 +512,64 @@ def _timeline(report: Any) -> dict[str, Any]:
     }
 
 
+# -- stepping ----------------------------------------------------------------------------------------------------------
+
+_session: list[Any] = []
+"""The launch that this worker steps through."""
+_MOST_STEPS: Final = 1_000_000
+
+
+def _step(given: Given) -> dict[str, Any]:
+    """``begin``: a launch of which to step through; else one action on it: ``do``, with ``n``, ``at`` or ``lanes``."""
+    if given.get("begin"):
+        from headwater.step import Session
+
+        while _session:
+            _session.pop().close()
+        name = _chip(given.get("device"))
+        device = hw.device(name)
+        job = _job({**given, "chip": name}, device)
+        _session.append(Session(lambda: job.run(device)[0]))
+        stepper = _session[0].stepper
+        code = [{**place.as_json(), "mnemonics": []} for place in stepper.machine.code]
+        return {"state": stepper.state(), "code": code}
+    if not _session:
+        raise UsageError("no launch is being stepped through", hint="begin one")
+    stepper = _session[0].stepper
+    action, number = str(given.get("do")), given.get("n", 1)
+    if action not in _ACTIONS or not isinstance(number, int) or not 0 <= number <= _MOST_STEPS:
+        raise UsageError(f"there is no step {action!r}", hint=", ".join(_ACTIONS))
+    _ACTIONS[action](stepper, number, str(given.get("at", ""))[:200])
+    return {"state": stepper.state()}
+
+
+def _lanes(text: str) -> tuple[int, int]:
+    found = [int(word) for word in text.replace(",", " ").split() if word.isdigit()]
+    if len(found) != 2:
+        raise UsageError("two lanes are compared", hint="such as 0 1")
+    return found[0], found[1]
+
+
+_ACTIONS: Final[dict[str, Callable[[Any, int, str], Any]]] = {
+    "line": lambda stepper, n, _: stepper.step_line(n),
+    "instruction": lambda stepper, n, _: stepper.step_instruction(n),
+    "clause": lambda stepper, n, _: stepper.step_clause(n),
+    "barrier": lambda stepper, *_: stepper.to_barrier(),
+    "group": lambda stepper, *_: stepper.to_group_end(),
+    "continue": lambda stepper, *_: stepper.resume(),
+    "finish": lambda stepper, *_: stepper.finish(),
+    "back": lambda stepper, n, _: stepper.back_instruction(n),
+    "back line": lambda stepper, *_: stepper.back_line(),
+    "back stop": lambda stepper, *_: stepper.back(),
+    "go to": lambda stepper, n, _: stepper.go_to(n),
+    "wave": lambda stepper, n, _: stepper.select(n),
+    "differ": lambda stepper, _, at: stepper.to_difference(*_lanes(at)),
+    "break": lambda stepper, _, at: stepper.add_breakpoint(at),
+    "watch": lambda stepper, _, at: stepper.add_watchpoint(at),
+    "delete": lambda stepper, n, _: stepper.delete(n),
+}
+
+
 TASKS: Final[dict[str, Callable[[Given], Any]]] = {
     "chips": _chips,
     "examples": _examples,
@@ -459,7 +580,7 @@ TASKS: Final[dict[str, Callable[[Given], Any]]] = {
     "page": _page,
     "run": _run,
     "simulate": _simulate,
+    "assembly": _assembly,
+    "step": _step,
 }
 """What the page may ask for."""
-LONG: Final = ("run", "simulate")
-"""Those that run kernels: each has a process of its own."""

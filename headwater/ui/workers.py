@@ -108,6 +108,16 @@ class _State:
     places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
 
+@dataclass
+class Held:
+    """A worker that serves one conversation, and remembers what it did."""
+
+    pool: Pool
+    lane: str
+    worker: _Worker
+    released: bool = False
+
+
 class Pool:
     """Workers in lanes; `ask` may be called any number of times at once: requests wait for a place."""
 
@@ -158,6 +168,42 @@ class Pool:
         if not answer.startswith((b'{"value":', b'{"error":')):
             raise Failure("InternalError", "the process sent no answer")
         return answer
+
+    async def hold(self, lane: str) -> Held:
+        """A worker for one conversation alone, until it is released. Failure if all are held."""
+        state = self._states[lane]
+        if state.places.locked():
+            raise Failure("ResourceError", "too many kernels are being stepped through", "close another tab")
+        await state.places.acquire()
+        try:
+            worker = state.idle.pop() if state.idle else await self._begun()
+        except BaseException:
+            state.places.release()
+            raise
+        return Held(self, lane, worker)
+
+    async def ask_held(self, held: Held, task: str, given: dict[str, Any]) -> bytes:
+        """What a held worker answers. Failure if it cannot; it is released then."""
+        seconds = self.lanes[held.lane].seconds
+        try:
+            return await asyncio.wait_for(held.worker.ask(task, given), seconds)
+        except TimeoutError:
+            self.release(held)
+            raise Failure("ResourceError", f"it took longer than {seconds:g} s, and was stopped") from None
+        except (EOFError, ConnectionError):
+            failure = await self._ended(held.worker)
+            self.release(held)
+            raise failure from None
+        except BaseException:
+            self.release(held)
+            raise
+
+    def release(self, held: Held) -> None:
+        """Give a worker up; its process ends."""
+        if not held.released:
+            held.released = True
+            self._states[held.lane].places.release()
+            self._soon(self._replace(held.worker, held.lane))
 
     async def close(self) -> None:
         """End all workers."""

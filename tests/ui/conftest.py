@@ -45,17 +45,18 @@ class Served:
             return json.loads(socket.recv(timeout=60))
 
 
-@pytest.fixture(scope="session")
-def served():
+@contextlib.contextmanager
+def serving(quick, long):
+    """A server whose requests may take so many seconds."""
     import uvicorn
 
     from headwater.cli.ui import listen
-    from headwater.ui.app import LONG, MOST_MESSAGE_BYTES, QUICK, application, own_hosts
+    from headwater.ui.app import LONG, MOST_MESSAGE_BYTES, QUICK, STEP, application, own_hosts
     from headwater.ui.workers import Lane, Pool
 
     listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
-    pool = Pool({QUICK: Lane(2, 12.0, True), LONG: Lane(1, 20.0, False)})
+    pool = Pool({QUICK: Lane(2, quick, True), LONG: Lane(1, long, False), STEP: Lane(1, long, False)})
     app = application(pool, TOKEN, own_hosts("127.0.0.1", port))
     config = uvicorn.Config(app, log_level="error", ws="websockets-sansio", ws_max_size=MOST_MESSAGE_BYTES)
     server = uvicorn.Server(config)
@@ -65,3 +66,17 @@ def served():
     yield Served(port, pool)
     server.should_exit = True
     thread.join(20)
+
+
+@pytest.fixture(scope="session")
+def served():
+    """A server with the time that a slow machine needs."""
+    with serving(60.0, 120.0) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def hurried():
+    """A server that soon gives up."""
+    with serving(8.0, 12.0) as found:
+        yield found

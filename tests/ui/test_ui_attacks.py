@@ -261,9 +261,9 @@ def test_headers_of_the_project_are_seen(served):
     ],
     ids=["macro bomb", "a file that includes itself", "fork", "deep nesting"],
 )
-def test_sources_that_have_no_end_are_given_up(served, text):
-    assert error(served, files={"k.cl": {"text": text + KERNEL}})
-    assert "value" in served.ask("chips")
+def test_sources_that_have_no_end_are_given_up(hurried, text):
+    assert error(hurried, files={"k.cl": {"text": text + KERNEL}})
+    assert "value" in hurried.ask("chips")
 
 
 def test_sources_have_a_size(served):
@@ -283,9 +283,9 @@ def test_arrays_have_a_size(served):
     assert run(served, KERNEL, words=["zeros:10Gi"])["error"]["kind"] == "ResourceError"
 
 
-def test_launches_have_an_end(served):
+def test_launches_have_an_end(hurried):
     text = "kernel void k(global volatile int *a) { while (a[0] == 0) a[1]++; }"
-    assert "was stopped" in run(served, text, words=["zeros:64"])["error"]["message"]
+    assert "was stopped" in run(hurried, text, words=["zeros:64"])["error"]["message"]
 
 
 def test_kernels_stay_in_their_arrays(served):

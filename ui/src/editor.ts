@@ -37,6 +37,12 @@ const theme = EditorView.theme({
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--line-now)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { background: "var(--selection)" },
   ".cm-tooltip": { background: "var(--raised)", border: "1px solid var(--edge)", color: "var(--ink)", borderRadius: "6px", boxShadow: "var(--shadow)" },
+  // The package's own marks are pictures in data: addresses, which the page's policy does not load.
+  ".cm-lintRange": { backgroundImage: "none !important", paddingBottom: "0" },
+  ".cm-lintRange-error": { textDecoration: "underline wavy var(--bad)", textUnderlineOffset: "3px" },
+  ".cm-lintRange-warning, .cm-lintRange-info": { textDecoration: "underline wavy var(--watch)", textUnderlineOffset: "3px" },
+  ".cm-lint-marker": { content: "'' !important", width: "8px", height: "8px", margin: "5px 2px", borderRadius: "50%", background: "var(--watch)" },
+  ".cm-lint-marker-error": { background: "var(--bad)" },
   ".cm-panels": { background: "var(--raised)", color: "var(--ink)" },
 });
 
@@ -164,6 +170,8 @@ export interface Handle {
   setMargins(found: Map<number, Margin>): void;
   light(lines: ReadonlySet<number>, into?: boolean): void;
   complain(found: Diagnostic[]): void;
+  /** Scroll so that a line is the first. */
+  show(line: number): void;
 }
 
 export interface Wanted {
@@ -194,7 +202,7 @@ export function editor(parent: Element, wanted: Wanted): Handle {
     history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine(), highlightSelectionMatches(),
     indentUnit.of("    "), search({ top: true }), language, syntaxHighlighting(colours), theme,
     keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap, ...(wanted.readOnly ? [] : [indentWithTab])]),
-    EditorView.contentAttributes.of({ "aria-label": wanted.label, spellcheck: "false" }),
+    EditorView.contentAttributes.of({ "aria-label": wanted.label, spellcheck: "false", tabindex: "0" }),
     EditorView.updateListener.of((update) => {
       if (update.docChanged && !quiet) wanted.changed?.(update.state.doc.toString());
       if (update.selectionSet && update.view.hasFocus) point(update.state.doc.lineAt(update.state.selection.main.head).number);
@@ -208,7 +216,7 @@ export function editor(parent: Element, wanted: Wanted): Handle {
     }),
   ];
   if (wanted.language === "source") extensions.push(lintGutter());
-  if (wanted.readOnly) extensions.push(EditorView.editable.of(false), EditorView.contentAttributes.of({ tabindex: "0" }));
+  if (wanted.readOnly) extensions.push(EditorView.editable.of(false));
   if (wanted.explain) {
     const explain = wanted.explain;
     extensions.push(
@@ -248,6 +256,10 @@ export function editor(parent: Element, wanted: Wanted): Handle {
         if (!box || box.top < frame.top || box.bottom > frame.bottom)
           view.dispatch({ effects: EditorView.scrollIntoView(from, { y: "center" }) });
       }
+    },
+    show(line) {
+      const { from } = view.state.doc.line(Math.min(line, view.state.doc.lines));
+      view.dispatch({ effects: EditorView.scrollIntoView(from, { y: "start", yMargin: 2 }) });
     },
     complain(found) {
       const doc = view.state.doc;

@@ -41,6 +41,7 @@ export interface Term {
 
 export interface Kernel {
   kernel: string;
+  symbol: string;
   device: string;
   target: string;
   family: "gcn" | "vliw";

@@ -1,0 +1,309 @@
+"""The page in a browser: each view, from the keyboard, on a telephone, dark and light; a kernel from edit to result."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import headwater
+
+STATIC = Path(headwater.__file__).parent / "ui" / "static"
+FRONT = Path(__file__).resolve().parents[2] / "ui"
+MOST_BYTES = 1_500_000
+
+SAXPY = """\
+kernel void saxpy(global float *y, global const float *x, float a) {
+    int i = get_global_id(0);
+    y[i] = a * x[i] + y[i];
+}
+"""
+
+
+def test_the_bundle_is_made_of_the_sources():
+    """Its first line has a digest of them: `npm run build` in ui/ makes it anew."""
+    if not FRONT.is_dir():
+        pytest.skip("the front end's sources are not here")
+    names = ["build.mjs", "package.json", "package-lock.json", "tsconfig.json", "index.html"]
+    names += [f"src/{path.name}" for path in (FRONT / "src").iterdir()]
+    digest = hashlib.sha256()
+    for name in sorted(names):
+        digest.update(f"{name}\0".encode() + (FRONT / name).read_bytes() + b"\0")
+    for made in ("page.js", "page.css"):
+        assert (STATIC / made).read_text(encoding="utf-8").startswith(f"/* sources {digest.hexdigest()} */")
+    assert (STATIC / "index.html").read_bytes() == (FRONT / "index.html").read_bytes()
+
+
+def test_the_bundle_is_small_and_whole():
+    assert sum(path.stat().st_size for path in STATIC.iterdir()) < MOST_BYTES
+    page = (STATIC / "index.html").read_text()
+    assert set(re.findall(r'(?:src|href)="([^"]+)"', page)) == {
+        f"/static/{n}" for n in ("icon.svg", "page.css", "page.js")
+    }
+    assert "://" not in page
+    assert not re.search(r"\beval\(|new Function\(", (STATIC / "page.js").read_text(encoding="utf-8"))
+
+
+def test_packages_are_pinned_and_name_no_registry():
+    lock = json.loads((FRONT / "package-lock.json").read_text()) if FRONT.is_dir() else {"packages": {}}
+    assert all("resolved" not in package for package in lock["packages"].values())
+    assert all("integrity" in package for name, package in lock["packages"].items() if name)
+
+
+# -- in a browser ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    import shutil
+
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("there is no chromium")
+    with playwright.sync_playwright() as running:
+        made = running.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+class Tab:
+    """The page in a tab of its own; what it complained of."""
+
+    def __init__(self, browser, served, width=1360, height=860, scheme="light"):
+        self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(45_000)
+        self.complaints = []
+        self.page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.goto(f"{served.url}/#token={served.token}")
+        self.page.wait_for_selector("body[data-answered]")
+
+    def write(self, text):
+        """Put a text in place of the source, from the keyboard, and wait for what the server says."""
+        before = self.page.get_attribute("body", "data-answered")
+        self.page.click(".source .cm-content")
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.insert_text(text)
+        self.page.wait_for_selector(f"body:not([data-answered='{before}'])")
+
+    def compiled(self, kernel):
+        """Wait for the machine code of a kernel of that name."""
+        self.page.wait_for_selector(f"#kernel option:has-text('{kernel}')", state="attached")
+
+    def code(self):
+        return self.page.inner_text(".code .cm-content")
+
+
+@pytest.fixture
+def tab(browser, served):
+    made = []
+
+    def open_tab(**options):
+        made.append(Tab(browser, served, **options))
+        return made[-1]
+
+    yield open_tab
+    for one in made:
+        one.context.close()
+        # Playwright's own scripts are what trusted types refuse, and styles come with the text that it inserts.
+        own = ("TrustedScript", "Applying inline style")
+        assert [said for said in one.complaints if not any(word in said for word in own)] == []
+
+
+def test_a_kernel_from_edit_to_result(tab):
+    """Machine code as one types, an error at its place, the run's values, and a reload that keeps the work."""
+    opened = tab()
+    page = opened.page
+    opened.write(SAXPY.replace("a * x", "b * x"))
+    page.wait_for_selector(".complaint.error")
+    assert "undeclared identifier 'b'" in page.inner_text(".complaints")
+    assert page.locator(".source .cm-lintRange-error").inner_text() == "b"
+    opened.write(SAXPY)
+    opened.compiled("saxpy")
+    assert page.locator(".complaint").count() == 0
+    assert "v_fma_f32" in opened.code()
+
+    page.hover(".source .cm-line:has-text('a * x[i]')")
+    lit = page.locator(".code .cm-line.lit").all_inner_texts()
+    assert any("v_fma_f32" in line for line in lit)
+    page.hover(".code .cm-line:has-text('v_fma_f32') >> text=v_fma_f32")
+    page.wait_for_selector(".told:has-text('instruction of GCN')")
+
+    page.click("#tab-run")
+    page.fill("#run-words", "y=ones:64 x=arange:64 a=2")
+    page.select_option("#run-device", "hd5870")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".verdict.good")
+    assert "127" in page.inner_text(".result header")
+    page.click(".result button:has-text('table')")
+    assert page.locator(".values td.n").all_inner_texts() == [str(2 * n + 1) for n in range(64)]
+
+    page.wait_for_timeout(500)
+    page.reload()
+    page.wait_for_selector(".code .cm-line:has-text('v_fma_f32')")
+    assert page.input_value("#run-words") == "y=ones:64 x=arange:64 a=2"
+    assert "token" not in page.url
+
+
+def test_every_chip_is_in_the_table_and_chooses_the_code(tab):
+    from headwater import chips
+
+    opened = tab()
+    page = opened.page
+    opened.write(SAXPY)
+    opened.compiled("saxpy")
+    page.wait_for_selector("#row-mi300x .dot")
+    assert page.locator(".chips tbody tr").count() == len(chips.names())
+    page.click("#row-hd4870 button")
+    page.wait_for_selector(".code .cm-line:has-text('MULADD')")
+    page.click("thead button:has-text('Time')")
+    assert page.get_attribute("th:has(button:has-text('Time'))", "aria-sort") == "ascending"
+    page.click("#tab-analysis")
+    assert "Where the time goes" in page.inner_text("#panel-analysis")
+    page.select_option("#other", "vega64")
+    page.wait_for_selector("#panel-analysis th:has-text('Vega 64')")
+    page.focus("#panel-analysis .explained[data-explain=packing]")
+    page.wait_for_selector("#told:has-text('Packing')")
+
+
+def test_a_simulation_has_a_timeline_that_pans_and_zooms(tab):
+    opened = tab()
+    page = opened.page
+    opened.write(SAXPY)
+    opened.compiled("saxpy")
+    page.click("#tab-simulate")
+    page.fill("#sim-words", "y=zeros:65536 x=random:65536 a=2")
+    page.select_option("#sim-other", "hd5870")
+    page.click("#panel-simulate .primary")
+    page.wait_for_selector(".timeline canvas")
+    assert page.locator("#panel-simulate .stack").count() == 4
+    said = page.inner_text(".timeline .said")
+    assert "compute unit" in said
+    page.focus(".timeline canvas")
+    page.keyboard.press("+")
+    page.keyboard.press("ArrowRight")
+    assert "50 % of the time" in page.inner_text(".timeline .said")
+    page.hover(".timeline canvas", position={"x": 400, "y": 30})
+    page.wait_for_selector(".timeline .said:has-text('cycle ')")
+
+
+def test_machine_code_is_changed_assembled_and_run(tab):
+    """A wrong instruction is an error at its line; a changed one changes the result, which differs from the source's."""
+    opened = tab()
+    page = opened.page
+    opened.write(SAXPY)
+    opened.compiled("saxpy")
+    page.click(".code button:has-text('Edit')")
+    editor = page.locator(".code .cm-content[aria-label='Machine code to be changed']")
+    line = editor.locator(".cm-line:has-text('v_fma_f32')")
+    line.wait_for()
+    line.click()
+    page.keyboard.press("End")
+    page.keyboard.press("Shift+Home")
+    page.keyboard.insert_text("v_wrong_f32 v2, s9, v2, v3")
+    page.wait_for_selector(".complaint.error:has-text('invalid instruction')")
+    page.keyboard.press("Control+z")
+    page.wait_for_selector(".complaint", state="detached")
+    page.keyboard.press("End")
+    page.keyboard.insert_text("\n\tv_add_f32 v2, 1.0, v2")
+    page.wait_for_timeout(500)
+    page.click("#tab-run")
+    page.fill("#run-words", "y=ones:64 x=arange:64 a=2")
+    page.click("#panel-run .primary")
+    page.wait_for_selector(".verdict.bad:has-text('64 of 64 elements differ')")
+
+
+def test_stepping_to_a_known_value_and_back(tab):
+    opened = tab()
+    page = opened.page
+    opened.write(SAXPY)
+    opened.compiled("saxpy")
+    page.click("#tab-step")
+    page.fill("#step-words", "y=ones:64 x=arange:64 a=2")
+    page.click("#panel-step .primary")
+    page.wait_for_selector(".step-row.now")
+    page.fill("#step-what", "y[3]")
+    page.press("#step-what", "Enter")
+    page.wait_for_selector(".step .file:has-text('y[3]')")
+    page.click("[data-step=continue]")
+    memory = page.locator("#panel-step .card:has(h3:has-text('y ')) .memory span")
+    page.wait_for_selector("#panel-step .line .watch")
+    assert memory.nth(3).inner_text() == "7"
+    page.click("[data-step=back]")
+    page.wait_for_selector("#panel-step .card .memory span:nth-child(4):text-is('1')")
+    page.click("#panel-step button:text-is('f32')")
+    page.select_option("#panel-step select", "v3")
+    assert page.locator(".lanes td").nth(3).inner_text() in ("1", "6", "7")
+    assert page.locator(".source .cm-line.lit").count() == 1
+
+
+def test_the_keyboard_alone_reaches_everything(tab):
+    """Tab goes from the top to the tabs; arrows move among these and the splitters."""
+    page = tab().page
+    page.focus("h1 ~ select")
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(
+            page.evaluate_handle("document.activeElement")
+            .as_element()
+            .evaluate("e => e.id || e.getAttribute('aria-label') || ''")
+        )
+        if page.locator(".source .cm-content:focus").count():
+            page.keyboard.press("Escape")  # out of the editor, where Tab indents
+    assert {"options", "chip", "kernel", "Machine code", "Between source and machine code", "tab-chips"} <= reached
+    page.focus("#tab-chips")
+    page.keyboard.press("ArrowRight")
+    assert page.get_attribute("#tab-analysis", "aria-selected") == "true"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1360, 390], ids=["desk", "telephone"])
+def test_names_and_contrast(tab, scheme, width):
+    """axe-core finds nothing in any view; on a telephone nothing is wider than the screen."""
+    axe = FRONT / "node_modules" / "axe-core" / "axe.min.js"
+    opened = tab(width=width, scheme=scheme)
+    page = opened.page
+    opened.write(SAXPY + "int f(int x) { return y; }")
+    page.wait_for_selector(".complaint.error")
+    for view in ("chips", "analysis", "run", "simulate", "step"):
+        page.click(f"#tab-{view}")
+        assert page.locator("html").evaluate("e => e.scrollWidth") <= width
+        if axe.is_file():
+            session = opened.context.new_cdp_session(page)
+            session.send("Runtime.evaluate", {"expression": axe.read_text(encoding="utf-8")})
+            found = session.send(
+                "Runtime.evaluate",
+                {
+                    "expression": "axe.run().then(r => JSON.stringify(r.violations))",
+                    "awaitPromise": True,
+                    "returnByValue": True,
+                },
+            )
+            faults = [
+                f"{one['id']}: {node['target']} {node['failureSummary'][:200]}"
+                for one in json.loads(found["result"]["value"])
+                for node in one["nodes"]
+            ]
+            assert faults == [], "\n".join(faults)
+
+
+def test_what_kernels_are_called_and_print_is_text(tab):
+    opened = tab()
+    page = opened.page
+    opened.write('#error <img src=x onerror="document.title=1">\n' + SAXPY)
+    page.wait_for_selector(".complaint.error")
+    assert "<img src=x" in page.inner_text(".complaints")
+    assert page.locator(".complaints img").count() == 0
+    assert page.title() == "Headwater"
+
+
+def test_without_the_token_there_is_nothing(browser, served):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(served.url)
+    page.wait_for_selector(".status[data-how=refused]")
+    context.close()
