@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import threading
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -63,6 +64,8 @@ def serving(quick, long):
     server.install_signal_handlers = lambda: None
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])), daemon=True)
     thread.start()
+    while thread.is_alive() and not server.started:
+        time.sleep(0.02)
     yield Served(port, pool)
     server.should_exit = True
     thread.join(20)
