@@ -107,6 +107,7 @@ def tab(browser, served):
 
     yield open_tab
     for one in made:
+        print(one.page.inner_text("body"))  # shown if the test fails
         one.context.close()
         # Playwright's own scripts are what trusted types refuse, and styles come with the text that it inserts.
         own = ("TrustedScript", "Applying inline style")
