@@ -74,7 +74,7 @@ class Tab:
     def __init__(self, browser, served, width=1360, height=860, scheme="light"):
         self.context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(45_000)
+        self.page.set_default_timeout(120_000)
         self.complaints = []
         self.page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
