@@ -243,10 +243,10 @@ def _assembled(given: Given, chip: str) -> Path:
     text = project.check_text(given["assembly"], "the assembly")
     found = chips.find(chip)
     if found.is_vliw:
-        from headwater.isa.vliw import image, image_text
+        from headwater.isa.vliw import image_files, image_text
 
         path = Path("edited.cal")
-        path.write_bytes(image.write(image_text.parse(text, found.target, filename=EDITED)))
+        path.write_bytes(image_files.write(image_text.parse(text, found.target, filename=EDITED)))
     else:
         from headwater.opencl.gcn_build import assemble
 
