@@ -183,9 +183,7 @@ def in_browser(host, token):
         found["first paint, s"] = statistics.median(paints) / 1000
         page.click("#tab-simulate")
         page.wait_for_timeout(500)
-        page.evaluate(
-            FRAMES, [host, token, 400_000]
-        )  # 24 bytes each in the engine: 9.6 MB; about 60 MB as a trace file
+        page.evaluate(FRAMES, 400_000)  # 24 bytes each in the engine: 9.6 MB; about 60 MB as a trace file
         page.wait_for_timeout(500)
         page.evaluate(PANS)
         frames = page.evaluate("() => window.headwater.timeline.frames")

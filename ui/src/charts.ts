@@ -5,7 +5,7 @@ import { count, h, percent, seconds, svg } from "./dom";
 import type { Kernel, Term } from "./types";
 
 /** Bars beside their names, the longest as long as the place. */
-export function bars(rows: { name: string; value: number; shown: string; kind?: string; title?: string }[], most = 0): HTMLElement {
+export function bars(rows: { name: string; value: number; shown: string; kind?: string; title?: string; explain?: string }[], most = 0): HTMLElement {
   const top = most || Math.max(...rows.map((row) => row.value), 1e-30);
   return h(
     "div",
@@ -13,7 +13,7 @@ export function bars(rows: { name: string; value: number; shown: string; kind?: 
     ...rows.flatMap((row) => {
       const bar = h("i", { class: `bar ${row.kind ?? ""}` });
       bar.style.width = `${Math.min(100, (100 * row.value) / top).toFixed(2)}%`;
-      return [h("span", { class: "bars-name", title: row.title ?? null }, row.name), h("span", { class: "track" }, bar), h("span", { class: "n" }, row.shown)];
+      return [h("span", row.explain ? { class: "bars-name explained", tabindex: "0", "data-explain": row.explain } : { class: "bars-name", title: row.title ?? null }, row.name), h("span", { class: "track" }, bar), h("span", { class: "n" }, row.shown)];
     }),
   );
 }

@@ -8,6 +8,12 @@ import type { State } from "./state";
 import { TimelineView } from "./timeline";
 import type { Chip, Launch, Run, Simulation } from "./types";
 
+/** What AMD's profilers call the counter of a unit. */
+const COUNTERS: Record<string, string> = {
+  "vector ALU": "VALUBusy", "scalar unit": "SALUBusy", "address unit": "MemUnitBusy", "stream cores": "ALUBusy", "fetch units": "FetchUnitBusy",
+  LDS: "LDSBankConflict", "write path": "WriteUnitStalled",
+};
+
 export interface Context {
   server: Server;
   chips: Chip[];
@@ -214,7 +220,7 @@ export class SimulateView {
             h("h3", {}, "Wavefronts' time"), stack(Object.entries(launch.wave_causes))))),
         h("div", { class: "column" },
           ...launches.map((launch) => h("section", { class: "card" }, h("h3", {}, `Units on ${launch.device}`),
-            bars(launch.units.map((unit) => ({ name: unit.name, value: unit.busy, shown: percent(unit.busy), kind: unit.busy >= 0.7 ? "binds" : "" })), 1)))),
+            bars(launch.units.map((unit) => ({ name: unit.name, value: unit.busy, shown: percent(unit.busy), kind: unit.busy >= 0.7 ? "binds" : "", explain: COUNTERS[unit.name] })), 1)))),
         h("div", { class: "column wide2" },
           h("section", { class: "card" }, h("h3", {}, "Resident wavefronts over time"), over),
           h("section", { class: "card" }, h("h3", {}, "Memory, bytes a second over time"), traffic)),
