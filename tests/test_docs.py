@@ -92,6 +92,7 @@ def check(command, expected, folder):
         "docs/vliw-isa.md",
         "docs/analyzer.md",
         "docs/timing.md",
+        "docs/step.md",
         "docs/sweep.md",
         "examples/README.md",
         "README.md",
