@@ -318,6 +318,20 @@ def test_a_worker_that_is_killed_costs_its_request_alone(served):
     assert all("value" in answer or answer["error"]["kind"] == "ResourceError" for answer in answers)
 
 
+def test_ten_tabs_at_once_lose_no_request(served):
+    import contextlib
+
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(served.socket()) for _ in range(10)]
+        for turn in range(3):
+            for number, socket in enumerate(sockets):
+                files = {"k.cl": {"text": f"// {number} {turn}\n{KERNEL}"}}
+                socket.send(json.dumps({"id": turn, "task": "check", "given": {"files": files, "main": "k.cl"}}))
+        answers = [[json.loads(socket.recv(timeout=100)) for _ in range(3)] for socket in sockets]
+    assert [sorted(one["id"] for one in tab) for tab in answers] == [[0, 1, 2]] * 10
+    assert all(one["value"] == [] for tab in answers for one in tab)
+
+
 def test_workers_may_write_and_read_nothing_else(tmp_path):
     """Of a process confined as workers are."""
     import subprocess

@@ -183,6 +183,7 @@ def test_a_simulation_has_a_timeline_that_pans_and_zooms(tab):
     assert page.locator("#panel-simulate .stack").count() == 4
     said = page.inner_text(".timeline .said")
     assert "compute unit" in said
+    assert "%" in page.inner_text(".code .g-stall")
     page.focus(".timeline canvas")
     page.keyboard.press("+")
     page.keyboard.press("ArrowRight")

@@ -132,7 +132,7 @@ function cellGutter(index: number, name: string, title: string): Extension {
       const text = marginOf(view, line.from)?.cells[index];
       return text ? new Cell(text, title) : null;
     },
-    initialSpacer: () => new Cell("0000", title),
+    initialSpacer: () => new Cell(name === "stall" ? "" : "0000", title),
     lineMarkerChange: changed,
   });
 }

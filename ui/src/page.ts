@@ -41,6 +41,8 @@ class Page {
   private again = false;
   private askedAt = 0;
   private lineOfRow: (number | null)[] = [];
+  private margins = new Map<number, Margin>();
+  private places: { row: number; address: number; texts: string[] }[] = [];
   private parts = {
     status: h("span", { class: "status", role: "status" }, "connecting"),
     examples: h("select", { "aria-label": "Examples" }),
@@ -170,7 +172,7 @@ class Page {
     });
     this.listing = editor(parts.listingPlace, {
       label: "Machine code", nonce, language: "machine", readOnly: true,
-      cells: [["runs", "times a wavefront runs it"], ["live", "vector registers that are live"]],
+      cells: [["runs", "times a wavefront runs it"], ["live", "vector registers that are live"], ["stall", "of the wavefronts' time, simulated"]],
       pointed: (row) => this.pointRow(row),
       explain: (word) => this.explainer.node(word),
     });
@@ -519,6 +521,7 @@ class Page {
     const text: string[] = [];
     const margins = new Map<number, Margin>();
     this.lineOfRow = [];
+    this.places = [];
     const own = (row: Kernel["code"][number]): number | null => (row.line && row.line[0].endsWith(this.state.main) ? row.line[1] : null);
     const shares = new Map(kernel.lines.filter((one) => one.line).map((one) => [one.line!, one.share]));
     const runsOfLine = new Map<number, number>();
@@ -534,6 +537,7 @@ class Page {
       }
       const pieces = kernel.family === "vliw" && row.class === "ALU" ? row.text.split(" | ") : [row.text];
       const hue = line ?? -1;
+      this.places.push({ row: text.length + 1, address: row.address, texts: [row.text, row.label] });
       const share = line === null ? 0 : ((shares.get(line) ?? 0) * row.runs) / (runsOfLine.get(line) || 1);
       pieces.forEach((piece, n) => {
         const indent = kernel.family === "vliw" ? (/^\d\d /.test(piece) ? "" : "    ") : "  ";
@@ -541,13 +545,14 @@ class Page {
         this.lineOfRow.push(line);
         margins.set(text.length, {
           share, hue,
-          cells: n ? ["", ""] : [row.runs === 1 ? "" : String(+row.runs.toPrecision(3)), row.live_registers ? String(row.live_registers) : ""],
+          cells: n ? ["", "", ""] : [row.runs === 1 ? "" : String(+row.runs.toPrecision(3)), row.live_registers ? String(row.live_registers) : "", ""],
           title: line === null ? "" : `line ${line}; its part of what binds: ${(100 * (shares.get(line) ?? 0)).toFixed(0)} %`,
         });
       });
     }
     this.listing.setText(text.join("\n"));
     this.listing.setMargins(margins);
+    this.margins = margins;
     const sourceMargins = new Map<number, Margin>();
     for (const [line] of runsOfLine)
       sourceMargins.set(line, { share: shares.get(line) ?? 0, hue: line, cells: [], title: `${(100 * (shares.get(line) ?? 0)).toFixed(0)} % of what binds` });
@@ -578,6 +583,17 @@ class Page {
       if (line.where && line.where[0].endsWith(this.state.main))
         margins.set(line.where[1], { share: line.share, hue: line.where[1], cells: [], title: `${(100 * line.share).toFixed(1)} % of wavefronts' time, ${(100 * line.waiting).toFixed(0)} % of it waiting (simulated)` });
     this.source.setMargins(margins);
+    const rows = new Map(this.margins);
+    for (const hot of launch.instructions_by_cost) {
+      // Addresses are those of the listing on GCN; on VLIW chips clauses and groups are found by what they are.
+      const place = this.places.find((one) => one.texts.includes(hot.text) && (one.address === hot.address || one.texts[1] !== ""))
+        ?? this.places.find((one) => one.texts.includes(hot.text));
+      const known = place && rows.get(place.row);
+      if (!place || !known || hot.share < 0.0005) continue;
+      const part = `${(100 * hot.share).toFixed(hot.share < 0.1 ? 1 : 0)}%`;
+      rows.set(place.row, { ...known, share: hot.share, cells: [known.cells[0]!, known.cells[1]!, part], title: `${part} of the wavefronts' time, ${(100 * hot.waiting).toFixed(0)} % of it waiting (simulated); runs ${hot.count} times` });
+    }
+    this.listing.setMargins(rows);
   }
 
   private jump({ file, line, column }: Diagnostic): void {
