@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -165,7 +165,7 @@ def small(kind: str) -> float:
     """Products of fewer elementary ones (m n k) are the processor's: it is done before another way has begun."""
     dtype = np.dtype(kind)
     processor, *others = (of(way, dtype) for way in present())
-    least = min(cost.start for cost in others) / 2
+    least = 0.9 * min(cost.start for cost in others)
     count = 1.0
     while count < 1e12 and processor.seconds(work_of(1, 1, 2 * int(count), dtype), 0) < least:
         count *= 2
@@ -222,19 +222,31 @@ def plan(m: int, n: int, k: int, dtype: np.dtype[Any], ways: Sequence[Way]) -> P
     return Plan(alone, together, chosen, costs)
 
 
+@lru_cache(maxsize=4096)
+def decided(m: int, n: int, k: int, kind: str) -> tuple[Way, ...]:
+    """The ways that this machine's plan chooses for a size."""
+    return plan(m, n, k, np.dtype(kind), present()).chosen
+
+
 def matmul(a: Any, b: Any, *, devices: Sequence[str] | None = None) -> Any:
     """``a @ b`` for arrays, by the fastest way here: the processor, a GPU, or both.
 
     ``devices``: the ways to choose from, instead of those that the machine has: "processor", "cupy", or names of
     devices, simulated ones too. Products of other shapes than two matrices are `numpy.matmul`'s.
     """
-    if devices is None and (len(present()) == 1 or not _is_plain(a, b)):
-        return np.matmul(a, b)
-    if devices is None and a.size * b.shape[1] < small(a.dtype.char):
-        return np.matmul(a, b)
-    ways = present() if devices is None else tuple(_way(name) for name in devices)
-    if not _is_plain(a, b):
-        return np.matmul(a, b)
+    if devices is None:
+        ways = present()
+        if len(ways) == 1 or type(a) is not np.ndarray or type(b) is not np.ndarray or a.ndim != 2 or b.ndim != 2:
+            return np.matmul(a, b)
+        kind = a.dtype.char
+        if kind not in "fdFD" or a.size * b.shape[1] < small(kind) or not _is_plain(a, b):
+            return np.matmul(a, b)
+        if decided(a.shape[0], b.shape[1], a.shape[1], kind) == ways[:1]:
+            return np.matmul(a, b)
+    else:
+        ways = tuple(_way(name) for name in devices)
+        if not _is_plain(a, b):
+            return np.matmul(a, b)
     made = plan(a.shape[0], b.shape[1], a.shape[1], a.dtype, ways)
     if len(made.chosen) == 1:
         return made.chosen[0].product(a, made.chosen[0].keep(b))
