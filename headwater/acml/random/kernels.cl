@@ -1,19 +1,19 @@
 // Base generators and distributions. Every result follows from integers and from additions, multiplications, divisions
 // and square roots of IEEE 754, which are rounded alike everywhere, so that a sequence of doubles is the same on every
-// device. T is the type of the results, double or float.
+// device. T is the type of the results, double or float; a macro, because drivers tell arguments' types by their names.
 
 #pragma OPENCL FP_CONTRACT OFF
 
 #ifdef IN_DOUBLE
-typedef double T;
-typedef ulong BITS;
+#define T double
+#define BITS ulong
 #define FROM_BITS as_double
 #define TO_BITS as_ulong
 #define MANTISSA 52
 #define BIAS 1023
 #else
-typedef float T;
-typedef uint BITS;
+#define T float
+#define BITS uint
 #define FROM_BITS as_float
 #define TO_BITS as_uint
 #define MANTISSA 23
