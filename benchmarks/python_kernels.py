@@ -105,7 +105,11 @@ def first(rounds: int) -> dict[str, float]:
         with tempfile.TemporaryDirectory() as folder:
             script = Path(folder) / "first.py"
             script.write_text(FIRST, encoding="utf-8")
-            environment = {**os.environ, "HEADWATER_CACHE_DIR": str(Path(folder) / "cache")}
+            environment = {**os.environ, "HEADWATER_CACHE_DIR": str(Path(folder) / "cache"),
+                           "PYTHONPYCACHEPREFIX": str(Path(folder) / "modules")}  # fmt: skip
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are compiled as those of an installed package
+            other = {**environment, "HEADWATER_CACHE_DIR": str(Path(folder) / "other")}
+            subprocess.run([sys.executable, str(script)], env=other, capture_output=True, check=True)
             for name in found:
                 ran = subprocess.run(
                     [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True

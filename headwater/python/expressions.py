@@ -44,11 +44,12 @@ ATOM, UNARY, MULTIPLY, ADD, SHIFT, COMPARE, EQUAL, AND, XOR, OR, LOGICAL_AND, LO
 """How tightly operators of C bind."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class Expr:
     """A value: its type, its C text and how tightly that binds. ``value``: of a constant. ``positive``: it is not
     below 0. ``pure``: it may be computed twice. ``static``: the Python object that it is, for what is no value of a
-    kernel. ``parts``: of a tuple. ``array``: what there is to know of an array."""
+    kernel. ``parts``: of a tuple. ``array``: what there is to know of an array. Nobody changes one: it is not frozen
+    because thousands are made, and making a frozen one takes three times as long."""
 
     type: Type
     text: str = ""
@@ -66,6 +67,8 @@ class Expr:
 
 
 WEAK: Final = (WEAK_INT, WEAK_FLOAT)
+LITERALS: Final = (WEAK_INT, WEAK_FLOAT, BOOL)
+"""Types of constants whose operations Python itself computes."""
 
 
 def constant(value: Any) -> Expr:
@@ -212,7 +215,7 @@ def meet(a: Type, b: Type, what: str) -> Type:
         raise Unclear
     if a == b and not isinstance(a, Scalar):
         return a
-    a, b = (INT32 if kind == SIZE else kind for kind in (a, b))
+    a, b = INT32 if a is SIZE else a, INT32 if b is SIZE else b
     if isinstance(a, Vector) or isinstance(b, Vector):
         if isinstance(a, Vector) and isinstance(b, Vector):
             if a == b:
@@ -253,7 +256,9 @@ def meet(a: Type, b: Type, what: str) -> Type:
 
 def _one_sign(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     """Two integers of which one is unsigned: the other as unsigned, if it is not below 0."""
-    if isinstance(a.type, Scalar) and isinstance(b.type, Scalar) and {a.type.kind, b.type.kind} == {"i", "u"}:
+    if a.type is b.type or not isinstance(a.type, Scalar) or not isinstance(b.type, Scalar):
+        return a, b
+    if {a.type.kind, b.type.kind} == {"i", "u"}:
         signed, unsigned = (a, b) if a.type.kind == "i" else (b, a)
         kind = unsigned.type
         assert isinstance(kind, Scalar)
@@ -285,7 +290,7 @@ def _joined(a: Expr, symbol: str, b: Expr, kind: Type, positive: bool = False) -
 def binary(symbol: str, a: Expr, b: Expr, need: Any) -> Expr:
     """``a symbol b`` as Python means it. ``need(name)``: asks for a function of `headwater.python.helpers` and gives
     its name."""
-    if a.value is not None and b.value is not None and a.type in (*WEAK, BOOL) and b.type in (*WEAK, BOOL):
+    if a.value is not None and b.value is not None and a.type in LITERALS and b.type in LITERALS:
         return _folded(symbol, a, b)
     if not (isinstance(a.type, Vector) or number(a)) or not (isinstance(b.type, Vector) or number(b)):
         if UNKNOWN in (a.type, b.type) and not (a.static or b.static):
@@ -297,7 +302,10 @@ def binary(symbol: str, a: Expr, b: Expr, need: Any) -> Expr:
         return replace(_joined(a, symbol, b, BOOL, True), type=BOOL)
     if SIZE in (a.type, b.type) and (made := _sizes(symbol, a, b)) is not None:
         return made
-    a, b = (cast(e, INT32) if e.type == SIZE else e for e in (a, b))
+    if a.type is SIZE:
+        a = cast(a, INT32)
+    if b.type is SIZE:
+        b = cast(b, INT32)
     a, b = _one_sign(a, b)
     kind = meet(a.type, b.type, symbol)
     element = kind.element if isinstance(kind, Vector) else kind
@@ -424,7 +432,7 @@ def _power(a: Expr, b: Expr, kind: Type, need: Any) -> Expr:
 
 def compare(symbol: str, a: Expr, b: Expr) -> Expr:
     """A comparison of two numbers; a signed one is below any unsigned number if it is below 0."""
-    if a.value is not None and b.value is not None and a.type in (*WEAK, BOOL) and b.type in (*WEAK, BOOL):
+    if a.value is not None and b.value is not None and a.type in LITERALS and b.type in LITERALS:
         made = {"<": a.value < b.value, "<=": a.value <= b.value, ">": a.value > b.value, ">=": a.value >= b.value,
                 "==": a.value == b.value, "!=": a.value != b.value}[symbol]  # fmt: skip
         return constant(made)
@@ -453,7 +461,7 @@ def unary(symbol: str, e: Expr) -> Expr:
         return constant(not tested.value) if tested.value is not None else replace(
             tested, text=f"!{tested.within(UNARY)}", binds=UNARY
         )  # fmt: skip
-    if e.value is not None and e.type in (*WEAK, BOOL):
+    if e.value is not None and e.type in LITERALS:
         if symbol == "~" and isinstance(e.value, float):
             raise Refused(f"~{e.value}: bits are of integers")
         return constant({"-": lambda v: -v, "+": lambda v: +v, "~": lambda v: ~v}[symbol](e.value))

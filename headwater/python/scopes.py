@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass
@@ -21,8 +22,12 @@ class Scopes:
     """How often each name is assigned to."""
 
 
+_LEAVES = (ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
+
+
 class _Walk(ast.NodeVisitor):
     def __init__(self) -> None:
+        self.methods: dict[type, Any] = {}
         self.path: tuple[int, ...] = ()
         self.blocks = 0
         self.first: dict[str, tuple[tuple[int, ...], ast.stmt | None]] = {}
@@ -33,6 +38,25 @@ class _Walk(ast.NodeVisitor):
         self.not_counters: set[str] = set()
         self.stores: dict[str, int] = {}
         self.pairs: list[tuple[ast.Assign, ast.While]] = []
+
+    def visit(self, node: ast.AST) -> None:
+        """As of the base, with each kind's method looked up once."""
+        kind = type(node)
+        method = self.methods.get(kind)
+        if method is None:
+            method = self.methods[kind] = getattr(self, f"visit_{kind.__name__}", self.generic_visit)
+        method(node)
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """As of the base; operators hold nothing."""
+        for name in node._fields:
+            value = getattr(node, name)
+            if isinstance(value, list):
+                for part in value:
+                    if isinstance(part, ast.AST) and not isinstance(part, _LEAVES):
+                        self.visit(part)
+            elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+                self.visit(value)
 
     def block(self, body: list[ast.stmt]) -> None:
         self.blocks += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import types as pytypes
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -102,6 +103,12 @@ MISSING: Final = {
     ast.AsyncWith: ("async with", "plain statements"),
     ast.AsyncFunctionDef: ("a function inside of a kernel", "define it outside, and call it"),
 }
+
+
+@functools.cache
+def _method(kind: type) -> str:
+    """The name of the method for expressions of a kind."""
+    return f"value_{kind.__name__.lower()}"
 
 
 @dataclass
@@ -372,7 +379,7 @@ class Values(ABC):
 
     def value(self, node: ast.expr) -> Expr:
         """The value of an expression."""
-        method = getattr(self, f"value_{type(node).__name__.lower()}", None)
+        method = getattr(self, _method(type(node)), None)
         if method is None:
             self.not_there(node)
         try:
