@@ -106,9 +106,9 @@ MISSING: Final = {
 
 
 @functools.cache
-def _method(kind: type) -> str:
+def _method(kind: str) -> str:
     """The name of the method for expressions of a kind."""
-    return f"value_{kind.__name__.lower()}"
+    return f"value_{kind.lower()}"
 
 
 @dataclass
@@ -379,7 +379,7 @@ class Values(ABC):
 
     def value(self, node: ast.expr) -> Expr:
         """The value of an expression."""
-        method = getattr(self, _method(type(node)), None)
+        method = getattr(self, _method(type(node).__name__), None)
         if method is None:
             self.not_there(node)
         try:
