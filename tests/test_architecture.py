@@ -20,7 +20,7 @@ MOST_IN_A_CIRCLE = 4
 """Files; this number only ever goes down."""
 
 
-OF_LIBRARIES = {"_FuncPointer", "_actions", "_asdict", "_exit", "_parse_table", "_replace", "_write"}
+OF_LIBRARIES = {"_FuncPointer", "_actions", "_asdict", "_exit", "_fields", "_parse_table", "_replace", "_write"}
 """Private names of other projects' objects that are read (argparse, ctypes, Lark, named tuples, os)."""
 INSIDE = {
     "emulate": (("wave",), ("watch",), ("gcn", "vliw"), ("",)),
