@@ -26,7 +26,7 @@ or as parts of a job array. A launch is recorded once and replayed for each chip
 it has is not computed again, so that a sweep that was stopped, or whose plan has grown, continues.
 
   headwater sweep status DIR         how many rows there are, and what failed
-  headwater sweep export DIR -o FILE the table as .csv, .npz, .npy, .json or .parquet
+  headwater sweep export DIR -o FILE the table as .csv, .npz, .npy, .json or .parquet; .html has plots
   headwater sweep diff DIR DIR       what two directories differ in; exit code 1 if they do
 """
 _EXAMPLES = """\
@@ -53,7 +53,9 @@ def parser(name: str = "") -> Parser:
     made.add_argument("--results", "-r", metavar="DIR", help="where rows are kept; made if there is none")
     made.add_argument("--dry-run", action="store_true", help="count points, try a few and estimate the time")
     made.add_argument("--retry", action="store_true", help="compute points again that failed")
-    made.add_argument("--export", "-o", metavar="FILE", help="write the table: .csv, .npz, .npy, .json or .parquet")
+    made.add_argument(
+        "--export", "-o", metavar="FILE", help="write the table: .csv, .npz, .npy, .json or .parquet; .html has plots"
+    )
     made.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     search = made.add_argument_group("searching")
     search.add_argument(
@@ -77,7 +79,9 @@ def _other_parser(name: str) -> Parser:
     made = Parser(f"sweep {name}", usage, f"See headwater sweep --help about headwater sweep {name}.", "")
     made.add_argument("results", metavar="DIR", nargs=2 if name == "diff" else 1, help="a sweep's results")
     if name == "export":
-        made.add_argument("--output", "-o", metavar="FILE", required=True, help=".csv, .npz, .npy, .json or .parquet")
+        made.add_argument(
+            "--output", "-o", metavar="FILE", required=True, help=".csv, .npz, .npy, .json, .parquet; .html has plots"
+        )
         made.add_argument("--record", metavar="WHAT", action="append", default=[], help="time, bound, occupancy, …")
         made.add_argument(
             "--old", action="store_true", help="also rows of other models and code, with a column that says so"

@@ -22,7 +22,7 @@ from headwater.sweep.rows import ERROR, wanted
 if TYPE_CHECKING:
     from headwater.sweep.store import Store
 
-SUFFIXES: Final = (".csv", ".npz", ".npy", ".parquet", ".json")
+SUFFIXES: Final = (".csv", ".npz", ".npy", ".parquet", ".json", ".html")
 _STATE: Final = "state"
 
 
@@ -106,6 +106,10 @@ class Table:
             raise UsageError(f"{path}: tables are written as {', '.join(SUFFIXES)}")
         if suffix == ".csv":
             writing.write({path: self.csv()})
+        elif suffix == ".html":
+            from headwater.sweep.plots import html
+
+            writing.write({path: html(self, path.stem)})
         elif suffix == ".json":
             writing.write({path: json.dumps(list(self.rows()), ensure_ascii=False, indent=1) + "\n"})
         else:

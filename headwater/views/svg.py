@@ -240,3 +240,77 @@ def scatter(points: Sequence[tuple[float, float, str, bool, str]], across: str, 
     out.append(f'<text x="{middle:g}" y="{_SIDE - 14}" text-anchor="middle">{escape(across)}</text>')
     out.append(f'<text transform="translate(16 {middle:g}) rotate(-90)" text-anchor="middle">{escape(up)}</text></svg>')
     return "\n".join(out) + "\n"
+
+
+def curves(
+    series: Sequence[tuple[str, Sequence[tuple[float, float]]]],
+    points: Sequence[tuple[int, float, float, str]],
+    across: str,
+    up: str,
+) -> str:
+    """Lines over one axis, one for each of ``series`` (name, points in order); ``points``: of a series' number, x, y
+    and what they are, as dots. An axis whose numbers are all above 0, and far apart, is logarithmic."""
+    width, height = 2 * _WIDTH, 300
+    wide, tall = width - _LEFT - _RIGHT - 20, height - _TOP - _BOTTOM
+    every = [place for _, line in series for place in line] + [(x, y) for _, x, y, _ in points]
+    x_axis, y_axis = _Axis([x for x, _ in every], False), _Axis([y for _, y in every], True)
+
+    def x(value: float) -> str:
+        return _plain(_LEFT + 20 + wide * x_axis.share(value))
+
+    def y(value: float) -> str:
+        return _plain(_TOP + tall * (1 - y_axis.share(value)))
+
+    out = [_open(f"{up} over {across}", width, height)]
+    for tick in y_axis.ticks():
+        out.append(f'<line class="grid" x1="{_LEFT + 20}" y1="{y(tick)}" x2="{width - _RIGHT}" y2="{y(tick)}"/>')
+        out.append(
+            f'<text class="tick" x="{_LEFT + 14}" y="{float(y(tick)) + 4:g}" text-anchor="end">{tick:.3g}</text>'
+        )
+    for tick in x_axis.ticks():
+        out.append(f'<text class="tick" x="{x(tick)}" y="{height - 18}" text-anchor="middle">{tick:g}</text>')
+    for number, at, value, name in points:
+        colour = _COLOURS[number % len(_COLOURS)]
+        out.append(f'<circle cx="{x(at)}" cy="{y(value)}" r="2.5" fill="{colour}" fill-opacity="0.45">'
+                   f"<title>{escape(name)}</title></circle>")  # fmt: skip
+    for number, (_, line) in enumerate(series):
+        places = " ".join(f"{x(at)},{y(value)}" for at, value in line)
+        colour = _COLOURS[number % len(_COLOURS)]
+        out.append(f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="1.8"/>')
+    out.append(f'<text class="axis" x="{_LEFT + 20 + wide / 2:g}" y="{height - 3}" text-anchor="middle">')
+    out.append(f"{escape(across)} → {escape(up)}</text></svg>")
+    names = [
+        f'<span><i style="background:{_COLOURS[number % len(_COLOURS)]}"></i>{escape(name)}</span>'
+        for number, (name, _) in enumerate(series)
+    ]
+    return "".join(out) + (f'<p class="legend">{"".join(names)}</p>' if len(series) > 1 else "")
+
+
+class _Axis:
+    """From the least to the greatest of numbers, or from 0; logarithmic where they are far apart."""
+
+    def __init__(self, values: Sequence[float], from_zero: bool) -> None:
+        low, high = min(values), max(values)
+        self.logarithmic = low > 0 and high / low > 30
+        if not self.logarithmic and from_zero:
+            low = min(low, 0.0)
+        self.low, self.high = (low, high) if low < high else (low, low + (abs(low) or 1.0))
+
+    def share(self, value: float) -> float:
+        """Where a number lies, from 0 to 1."""
+        if self.logarithmic:
+            return (log10(value) - log10(self.low)) / (log10(self.high) - log10(self.low))
+        return (value - self.low) / (self.high - self.low)
+
+    def ticks(self) -> list[float]:
+        """Four to nine round numbers."""
+        if self.logarithmic:
+            powers = range(floor(log10(self.low)), ceil(log10(self.high)) + 1)
+            found = [part * 10.0**power for power in powers for part in ((1, 2, 5) if len(powers) < 4 else (1,))]
+        else:
+            rough = (self.high - self.low) / 5
+            step = 10.0 ** floor(log10(rough))
+            step *= next(part for part in (1, 2, 5, 10) if part * step >= rough)
+            found = [step * number for number in range(ceil(self.low / step), floor(self.high / step) + 1)]
+        slack = 1e-9 * abs(self.high)
+        return [tick for tick in found if self.low - slack <= tick <= self.high + slack]
