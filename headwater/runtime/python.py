@@ -507,13 +507,24 @@ def program_text(source: str, filename: str, only: str = "") -> str:
     name = f"headwater_kernels_{abs(hash((filename, source)))}"
     module = ModuleType(name)
     module.__file__ = filename
-    sys.modules[name] = module
+    sys.modules[name] = module  # where dataclasses look for their annotations
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     try:
         exec(compile(source, filename, "exec"), module.__dict__)
     except SyntaxError as error:
+        sys.modules.pop(name, None)
         span = Span(filename, error.lineno or 0, error.offset or 0)
         raise SourceError(error.msg, span, source_line=(error.text or "").rstrip()) from None
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
+    try:
+        return _module_text(module, filename, only)
+    finally:
+        sys.modules.pop(name, None)
+
+
+def _module_text(module: Any, filename: str, only: str) -> str:
     found = [value for value in module.__dict__.values() if isinstance(value, PythonKernel)]
     if only:
         found = [_kernel_named(only, module.__dict__, filename)]

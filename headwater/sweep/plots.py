@@ -87,7 +87,7 @@ def _over_number(table: Table, key: str, figure: str, names: Sequence[str], grou
     shown = [(order[number], x, y, name) for number, x, y, name in dots] if len(dots) <= MOST_DOTS else []
     left_out = len(names) - MOST_SERIES
     note = f'<p class="soft">{left_out} more series are not shown.</p>' if left_out > 0 else ""
-    return svg.curves(series, shown, key, figure) + note
+    return svg.lines_and_dots(series, shown, key, figure) + note
 
 
 def _over_text(table: Table, key: str, figure: str) -> str:

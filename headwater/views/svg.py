@@ -242,7 +242,7 @@ def scatter(points: Sequence[tuple[float, float, str, bool, str]], across: str, 
     return "\n".join(out) + "\n"
 
 
-def curves(
+def lines_and_dots(
     series: Sequence[tuple[str, Sequence[tuple[float, float]]]],
     points: Sequence[tuple[int, float, float, str]],
     across: str,

@@ -341,3 +341,18 @@ def test_launches_that_do_not_fit():
 
 def _asks(out: hw.array(hw.int32)):
     out[0] = hw.instance().x
+
+
+def test_program_text_leaves_no_module_behind():
+    import sys
+
+    before = set(sys.modules)
+    text = "import headwater as hw\n\n@hw.kernel\ndef one(a: hw.int32[:]):\n    a[0] = 1\n"
+    made = np.zeros(1, np.int32)
+    hw.compile(text, language="python").one[1, None](made)
+    assert made[0] == 1
+    with pytest.raises(ZeroDivisionError):
+        hw.compile("1 / 0\nprint()", language="python")
+    with pytest.raises(hw.SourceError):
+        hw.compile("def (:\n", language="python")
+    assert not [name for name in set(sys.modules) - before if name.startswith("headwater_kernels_")]

@@ -72,12 +72,12 @@ def test_lines_are_the_best_of_what_else_varies():
 
 
 def test_places_on_a_plot_are_in_proportion():
-    shown = svg.curves([("a", [(0, 0), (1, 5), (2, 10)])], [], "x", "y")
+    shown = svg.lines_and_dots([("a", [(0, 0), (1, 5), (2, 10)])], [], "x", "y")
     places = [tuple(map(float, pair.split(","))) for pair in re.search(r'points="([^"]+)"', shown)[1].split()]
     assert places[1][0] == pytest.approx((places[0][0] + places[2][0]) / 2, abs=0.02)
     assert places[1][1] == pytest.approx((places[0][1] + places[2][1]) / 2, abs=0.02)
     assert places[0][1] > places[2][1]
-    far = svg.curves([("a", [(1, 1), (10, 10), (100, 100)])], [], "x", "y")
+    far = svg.lines_and_dots([("a", [(1, 1), (10, 10), (100, 100)])], [], "x", "y")
     places = [tuple(map(float, pair.split(","))) for pair in re.search(r'points="([^"]+)"', far)[1].split()]
     assert places[1][0] == pytest.approx((places[0][0] + places[2][0]) / 2, abs=0.02)  # logarithmic
 
@@ -86,7 +86,7 @@ def test_places_on_a_plot_are_in_proportion():
     "line", [[(3, 7)], [(0, 0), (0, 0)], [(-5, -1), (5, 1)], [(1e-9, 1e-12), (1e9, 1e12)], [(1, 1e-300), (2, 1e-299)]]
 )
 def test_axes_of_any_numbers(line):
-    shown = svg.curves([("a", line)], [], "x", "y")
+    shown = svg.lines_and_dots([("a", line)], [], "x", "y")
     assert "nan" not in shown
     assert 'class="tick"' in shown
 
