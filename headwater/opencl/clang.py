@@ -220,7 +220,9 @@ def run_clang(
     try:
         folder = os.environ.get(INCLUDE_ONLY, "")
         only = _confined(os.path.abspath(folder)) if folder else ()
-        done = toolchain.run(["clang", *only, *arguments], data, cwd=cwd, timeout=allowed)
+        first = arguments[:1] if arguments[:1] == ["-cc1"] else []  # which is the compiler itself, and must come first
+        words = ["clang", *first, *only, *arguments[len(first) :]]
+        done = toolchain.run(words, data, cwd=cwd, timeout=allowed)
     except subprocess.TimeoutExpired:
         hint = _LARGE if len(data) >= 1_000_000 else _RUNAWAY
         raise ResourceError(f"clang took longer than {allowed:g} s", hint=hint) from None

@@ -19,6 +19,7 @@ from headwater import chips
 from headwater.analyze.analysis import Analysis
 from headwater.analyze.entry import analyze
 from headwater.analyze.sources import Source
+from headwater.base.numbers import natural
 from headwater.errors import HeadwaterError, SourceError, UsageError
 from headwater.files import Array, shape_of
 from headwater.ui import project
@@ -97,46 +98,35 @@ def _chips(_: Given) -> dict[str, Any]:
 
 
 _EXAMPLES: Final = (
-    (
-        "matmul/matmul.cl",
-        "Matrix product, tiled",
-        "matmult_tiled",
-        "random:128x128 random:128x128 n=128 k=128 m=128",
-        "",
-    ),
-    ("median/median.cl", "Median filter of a picture", "medianfilter_rgba", "coffee.jpg", ""),
-    ("mandelbrot/mandelbrot.br", "Mandelbrot set (Brook+)", "mandelbrot", "-2.2 1.2 0.0125 200", ""),
-    ("nbody/nbody.cl", "N bodies", "step_bodies", "random:1024x4 zeros:1024x4 count=1024 0.01 0.01 local:4096", "1024"),
-    (
-        "black_scholes/black_scholes.br",
-        "Option prices (Brook+)",
-        "black_scholes",
-        "random:4096 random:4096 random:4096 0.02 0.3",
-        "",
-    ),
-    (
-        "reduction/reduction.cl",
-        "Sums by work-group",
-        "sum",
-        "random:65536 partial=zeros:16 count=65536 local:1024",
-        "4096",
-    ),
-    ("matmul/matmul.il", "Matrix product (ATI IL)", "", "", ""),
-    ("hip/heat.hip", "Heat equation (HIP)", "heat", "zeros:128x128 random:128x128 width=128 height=128 rate=0.1", ""),
+    ("matmul/matmul.cl", "Matrix product, tiled", "matmult_tiled", "random:128x128 random:128x128 n=128 k=128 m=128"),
+    ("median/median.cl", "Median filter of a picture", "medianfilter_rgba", "random:256x256"),
+    ("mandelbrot/mandelbrot.br", "Mandelbrot set (Brook+)", "mandelbrot", "-2.2 1.2 0.0125 200"),
+    ("nbody/nbody.cl", "N bodies", "step_bodies", "random:1024 zeros:1024 count=1024 0.01 0.01 local:4096"),
+    ("black_scholes/black_scholes.br", "Option prices (Brook+)", "", "random:4096 random:4096 random:4096 0.02 0.3"),
+    ("reduction/reduction.cl", "Sums by work-group", "sum", "random:65536 partial=zeros:16 count=65536 local:1024"),
+    ("matmul/matmul.il", "Matrix product (ATI IL)", "", "random:64x64 random:64x64 cb0=ones:1 o0=zeros:64x64"),
+    ("hip/heat.hip", "Heat equation (HIP)", "heat", "zeros:128x128 random:128x128 width=128 height=128 rate=0.1"),
 )
+"""Files, what they are called, the kernel, and arguments that it can be run with."""
+_SIZES: Final = {
+    "mandelbrot.br": {"shape": "192x256"},
+    "nbody.cl": {"global": "1024", "local": "256"},
+    "reduction.cl": {"global": "4096", "local": "256"},
+    "heat.hip": {"global": "128,128", "local": "16,16", "lds": "1296"},
+}
+"""Sizes that cannot be worked out."""
 
 
 def _examples(_: Given) -> dict[str, Any]:
     from headwater import data
 
     found = []
-    for file, title, kernel, words, size in _EXAMPLES:
+    for file, title, kernel, words in _EXAMPLES:
         with contextlib.suppress(FileNotFoundError):
             path = data.example(file)
             text = path.read_text(encoding="utf-8")
-            found.append(
-                {"name": path.name, "title": title, "text": text, "kernel": kernel, "words": words, "global": size}
-            )
+            sizes = {"global": "", "local": "", "shape": "", "lds": "", **_SIZES.get(path.name, {})}
+            found.append({"name": path.name, "title": title, "text": text, "kernel": kernel, "words": words, **sizes})
     return {"examples": found}
 
 
@@ -347,6 +337,13 @@ def _sizes(text: object, what: str) -> tuple[int, ...]:
     return found
 
 
+def _bytes(text: object) -> int:
+    found = natural(text) if isinstance(text, str) else None
+    if found is None:
+        raise UsageError(f"LDS: {text!r:.60} is no number of bytes", hint="write 4096")
+    return found
+
+
 def _finite(value: Any) -> Any:
     return value if not isinstance(value, float) or np.isfinite(value) else None
 
@@ -369,6 +366,7 @@ def _job(given: Given, device: Any) -> Any:
         local_size=_sizes(given["local"], "local") if given.get("local") else None,
         shape=shape_of(given["shape"]) if given.get("shape") else None,
         cast=bool(given.get("cast")),
+        lds_bytes=_bytes(given.get("lds") or "0"),
     )
     return Job(program, name, *bound(program, name, request))
 

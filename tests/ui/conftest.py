@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 import pytest
 
-for needed in ("starlette", "uvicorn", "websockets", "httpx"):
-    pytest.importorskip(needed)
-
 TOKEN = "t" * 32
 
 
@@ -49,7 +46,9 @@ class Served:
 @contextlib.contextmanager
 def serving(quick, long):
     """A server whose requests may take so many seconds."""
-    import uvicorn
+    for needed in ("starlette", "websockets"):
+        pytest.importorskip(needed)
+    uvicorn = pytest.importorskip("uvicorn")
 
     from headwater.cli.ui import listen
     from headwater.ui.app import LONG, MOST_MESSAGE_BYTES, QUICK, STEP, application, own_hosts

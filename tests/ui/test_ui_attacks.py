@@ -231,7 +231,21 @@ def test_sources_see_no_files_outside_their_folder(served, secret, text):
 @pytest.mark.parametrize("file", ["k.hip", "k.br", "k.il"])
 def test_nor_do_those_in_other_languages(served, secret, file):
     text = f'#include "{secret}"\nfoo'
-    assert error(served, files={file: {"text": text}}, main=file)
+    said = error(served, files={file: {"text": text}}, main=file)
+    assert file != "k.hip" or "file not found" in said
+
+
+def test_examples_compile_and_run(served):
+    """Each has arguments that it can be run with, and sees the headers that its language has."""
+    examples = served.ask("examples")["value"]["examples"]
+    assert len(examples) == 8
+    for one in examples:
+        given = {"files": {one["name"]: {"text": one["text"]}}, "main": one["name"], "kernel": one["kernel"] or None}
+        code = served.ask("code", **given, device="vega64")
+        assert code["value"]["kernels"], (one["name"], code)
+        sizes = {name: one[name] for name in ("global", "local", "shape", "lds")}
+        run = served.ask("run", **given, **sizes, words=one["words"].split(), device="cpu")
+        assert run["value"]["outputs"], (one["name"], run)
 
 
 def test_options_open_no_other_folders(served, secret):

@@ -253,10 +253,10 @@ class Page {
   }
 
   private load(example: Example): void {
-    Object.assign(this.state, { files: { [example.name]: example.text }, main: example.name, words: example.words, global: example.global, local: "", kernel: example.kernel, options: "", assembly: "" });
+    Object.assign(this.state, { files: { [example.name]: example.text }, main: example.name, words: example.words, global: example.global, local: example.local, shape: example.shape, lds: example.lds, kernel: example.kernel, options: "", assembly: "" });
     this.parts.build.value = "";
     this.showing = true;
-    for (const name of ["words", "global", "local"] as const)
+    for (const name of ["words", "global", "local", "shape", "lds"] as const)
       for (const input of document.querySelectorAll<HTMLInputElement>(`[data-field=${name}]`)) input.value = this.state[name];
   }
 

@@ -35,7 +35,7 @@ export function problem(error: unknown): HTMLElement {
 }
 
 interface Field {
-  name: "words" | "global" | "local";
+  name: "words" | "global" | "local" | "shape" | "lds";
   label: string;
   hint: string;
 }
@@ -44,6 +44,8 @@ const FIELDS: Field[] = [
   { name: "words", label: "Arguments", hint: "random:512x512 n=512 photo.png" },
   { name: "global", label: "Global size", hint: "as the output's" },
   { name: "local", label: "Group", hint: "chosen" },
+  { name: "shape", label: "Outputs' shape", hint: "the first array's" },
+  { name: "lds", label: "LDS bytes", hint: "declared" },
 ];
 
 /** The arguments' fields, which the two forms share by the state. */
@@ -69,7 +71,7 @@ export function request(context: Context): object {
   const { state } = context;
   return {
     files: context.files(), main: state.main, kernel: state.kernel || null, options: state.options,
-    words: wordsOf(state.words), global: state.global, local: state.local, assembly: state.assembly,
+    words: wordsOf(state.words), global: state.global, local: state.local, shape: state.shape, lds: state.lds, assembly: state.assembly,
   };
 }
 

@@ -11,6 +11,8 @@ export interface State {
   options: string;
   global: string;
   local: string;
+  shape: string;
+  lds: string;
   words: string;
   device: string;
   verify: boolean;
@@ -27,6 +29,8 @@ export const FIRST: State = {
   options: "",
   global: "",
   local: "",
+  shape: "",
+  lds: "",
   words: "",
   device: "vega64",
   verify: true,

@@ -169,5 +169,8 @@ export interface Example {
   text: string;
   words: string;
   global: string;
+  local: string;
+  shape: string;
+  lds: string;
   kernel: string;
 }
