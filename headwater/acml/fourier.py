@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib import import_module
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,14 @@ def _view(name: str, label: str, values: dict[str, Any], shape: Sequence[int], s
         raise UsageError(f"{name}: {label} has {array.size} elements, and {needed} are needed")
     if written and not array.flags.writeable:
         raise UsageError(f"{name}: {label} is written and cannot be: the array is read-only")
+    if list(steps) == _dense(shape):
+        return array.reshape(-1, order="F")[:needed].reshape(shape)  # views, and quicker than as_strided
     return as_strided(array, shape, [step * dtype.itemsize for step in steps], writeable=written)
+
+
+def _dense(shape: Sequence[int]) -> list[int]:
+    """The steps of an array without gaps, the last dimension the fastest."""
+    return [prod(shape[at + 1 :]) for at in range(len(shape))]
 
 
 def _complex(name: str, values: dict[str, Any], dtype: np.dtype[Any]) -> None:
@@ -112,7 +120,7 @@ def _complex(name: str, values: dict[str, Any], dtype: np.dtype[Any]) -> None:
     else:
         shape = [values[label] for label in names_of_extents]  # n, m, l: the last of ACML's is the slowest
         axes = list(range(len(shape)))
-    steps = [int(np.prod(shape[at + 1 :])) for at in range(len(shape))]
+    steps = _dense(shape)
     flip = bool(values.get("ltrans", False))
     x = _view(name, "x", values, shape, _increments(values, "x", steps))
     fft = import_module("scipy.fft")
@@ -124,17 +132,17 @@ def _complex(name: str, values: dict[str, Any], dtype: np.dtype[Any]) -> None:
     else:
         transformed = (fft.fftn if forward else fft.ifftn)(x, axes=axes, norm="ortho")
     if "scale" in values:
-        count = float(np.prod([shape[axis] for axis in axes]))
+        count = float(prod(shape[axis] for axis in axes))
         transformed *= values["scale"] * count**0.5
     if values["written"] == "x":
         if flip and len(shape) > 1:
-            x = _view(name, "x", values, shape[::-1], [int(np.prod(shape[::-1][at + 1 :])) for at in range(len(shape))])
+            x = _view(name, "x", values, shape[::-1], _dense(shape[::-1]))
             transformed = transformed.transpose()
         x[...] = transformed
         return
     if flip and len(shape) > 1:
         shape, transformed = shape[::-1], transformed.transpose()
-        steps = [int(np.prod(shape[at + 1 :])) for at in range(len(shape))]
+        steps = _dense(shape)
     y = _view(name, "y", values, shape, _increments(values, "y", steps))
     y[...] = transformed
 
