@@ -129,7 +129,7 @@ def _asked() -> Iterator[str]:
 
     with suppress(ImportError):
         import readline  # noqa: F401 - gives the prompt its history
-    console = Console()
+    console = Console(highlight=False)
     last = ""
     while True:
         try:

@@ -396,16 +396,20 @@ class Stepper:
         """The state when this wavefront came to its present source line, or if it has just done so, to the one
         before."""
         wanted = self.wave
-        begin = self.position
         self.back_instruction()
         line = self.place
-        while self.position:
-            at = self.position
+        while self.position and line is not None and not line.line:  # of no line, as waits are
+            self.back_instruction()
+            line = self.place
+        came = self.position
+        while self.position and line is not None:
             self.back_instruction()
             here = self.place
-            if here is None or line is None or (here.line and (here.file, here.line) != (line.file, line.line)):
-                return self.go_to_wave(at, wanted)
-        return self._stopped(Stop("start" if begin else "step"))
+            if here is not None and (here.file, here.line) == (line.file, line.line):
+                came = self.position
+            elif here is None or here.line:
+                break
+        return self.go_to_wave(came, wanted)
 
     def go_to_wave(self, position: int, wave: int) -> Stop:
         """`go_to`, with this wavefront in view."""

@@ -304,6 +304,16 @@ def test_clauses_and_lines_are_stepped_by(program):
         assert stepper.place.line != line
 
 
+def test_a_line_back_from_the_end_passes_instructions_of_no_line(program):
+    session, _ = stepping(program, "hd5870")
+    with session:
+        stepper = session.stepper
+        stepper.to_group_end()
+        assert not stepper.machine.code[-1].line
+        stepper.back_line()
+        assert stepper.place.line == 12
+
+
 @pytest.mark.parametrize("device", FAMILIES)
 def test_faults_are_told_can_be_gone_back_from_and_are_the_calls_error(program, device):
     x = np.zeros(64, np.int32)
