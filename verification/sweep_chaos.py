@@ -1,11 +1,13 @@
 """Kill a sweep with its workers at random moments, and look for points that are lost or computed twice.
 
     python -m verification.sweep_chaos --moments 20 --seed 1
+    python -m verification.sweep_chaos --moments 5 --dask
     python -m verification.sweep_chaos --engines
 
 Each time the scheduler, all of its workers, both or one worker are killed (SIGKILL), and the sweep is started again.
 Whatever was stored before a start must not be computed after it: no later record of it may be there. When the sweep has
-come to its end, its table must be that of a sweep that nobody disturbed. ``--engines``: the same plan on processes of
+come to its end, its table must be that of a sweep that nobody disturbed. ``--dask``: on a Dask cluster of this machine,
+whose workers are killed. ``--engines``: the same plan on processes of
 this machine, as three shards, and on Dask must make the same table.
 """
 
@@ -55,7 +57,7 @@ def start(plan: Path, results: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 def children(pid: int) -> list[int]:
-    """Worker processes of a scheduler: those of its children that work on sweeps."""
+    """Worker processes of a scheduler: those of its children that work on sweeps, or are Dask's."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdecimal():
@@ -65,7 +67,7 @@ def children(pid: int) -> list[int]:
             command = (entry / "cmdline").read_bytes()
         except (OSError, ValueError):
             continue
-        if parent == pid and b"sweep.worker" in command:
+        if parent == pid and (b"sweep.worker" in command or b"spawn_main" in command):
             found.append(int(entry.name))
     return found
 
@@ -88,7 +90,7 @@ def times(store: Store) -> dict[bytes, int]:
     return {key: store.time_of(key) for key in store if key in store}
 
 
-def chaos(moments: int, seed: int, longest_s: float) -> int:
+def chaos(moments: int, seed: int, longest_s: float, words: tuple[str, ...] = ()) -> int:
     """The number of faults that were found."""
     draw = random.Random(seed)
     faults = 0
@@ -98,7 +100,7 @@ def chaos(moments: int, seed: int, longest_s: float) -> int:
         Store(results, create=True)
         stored: dict[bytes, int] = {}
         for number in range(moments):
-            running = start(plan, results)
+            running = start(plan, results, *words)
             if draw.random() < WORKING:
                 await_rows(running, results, len(list((results / "rows").iterdir())))
             time.sleep(draw.uniform(0.0, longest_s))
@@ -125,7 +127,7 @@ def chaos(moments: int, seed: int, longest_s: float) -> int:
                 flush=True,
             )
             stored = now
-        if start(plan, results).wait():
+        if start(plan, results, *words).wait():
             print("the last run FAILED")
             return faults + 1
         now = times(Store(results))
@@ -171,9 +173,16 @@ def main() -> int:
     parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--longest", type=float, default=4.0, help="seconds to the latest kill")
+    parser.add_argument("--dask", action="store_true", help="on a Dask cluster")
     parser.add_argument("--engines", action="store_true", help="compare engines instead")
     args = parser.parse_args()
-    return int(bool(engines() if args.engines else chaos(args.moments, args.seed, args.longest)))
+    return int(
+        bool(
+            engines()
+            if args.engines
+            else chaos(args.moments, args.seed, args.longest, ("--dask", "local") if args.dask else ())
+        )
+    )
 
 
 if __name__ == "__main__":
