@@ -24,7 +24,7 @@ _HERE = Path(__file__)
 CANDIDATES: dict[str, dict[str, tuple[int, ...]]] = {
     "il": {"rows": (1, 2), "columns": (1, 2, 3, 4), "unroll": (1, 2)},
     "opencl": {
-        "group": (8, 16), "rows": (4, 8), "columns": (4, 8), "width": (2, 4), "depth": (8, 16), "unroll": (1, 4),
+        "group": (8, 16), "rows": (4, 8), "columns": (4, 8), "width": (2, 4), "depth": (8, 16), "unroll": (1, 2, 4),
     },
 }  # fmt: skip
 """What the tuner tries, by language."""
