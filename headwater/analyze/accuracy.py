@@ -124,7 +124,8 @@ publication explains are left as they are:
 - The rows of MI100's caches with 4 and 8 KiB wait for memory, where the benchmark's compiler may have kept more loads
   in flight than ours does.
 - Four planes of the finite differences fill MI250X's L2 completely. On the chip 65 % of its lookups hit, so each plane
-  was fetched almost twice; in the model 80 % hit. The replacement policy of the chip is not known.
+  was fetched almost twice; in the model 74 % hit, with lines that leave by chance. The policy of the chip is not
+  published.
 
 ![simulated over measured values of all rows with kernels]({picture})"""
 

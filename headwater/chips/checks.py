@@ -11,7 +11,7 @@ from dataclasses import Field, fields, is_dataclass
 from typing import Any, Final, NamedTuple
 
 from headwater.chips.dram import KINDS, MAPPINGS
-from headwater.chips.model import Chip, Range
+from headwater.chips.model import REPLACEMENTS, Chip, Range
 from headwater.errors import UsageError
 
 MOST_TRANSFERS: Final = 16
@@ -224,10 +224,14 @@ def _dies(chip: Chip) -> Iterator[Fault]:
 
 
 def _dram(chip: Chip) -> Iterator[Fault]:
-    for key, allowed in (("kind", tuple(KINDS)), ("mapping", MAPPINGS)):
-        value = getattr(chip.memory, key)
+    for table, key, allowed in (
+        ("memory", "kind", tuple(KINDS)),
+        ("memory", "mapping", MAPPINGS),
+        ("caches", "l2_replacement", REPLACEMENTS),
+    ):
+        value = getattr(getattr(chip, table), key)
         if value not in allowed:
-            yield Fault("memory", key, f"memory.{key} is {value!r}", f"it is one of {', '.join(map(repr, allowed))}")
+            yield Fault(table, key, f"{table}.{key} is {value!r}", f"it is one of {', '.join(map(repr, allowed))}")
 
 
 def _memory(chip: Chip) -> Iterator[Fault]:

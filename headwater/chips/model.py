@@ -19,6 +19,10 @@ SCRATCH_BUFFER_ELEMENTS = 4096
 CF_ALLOC_IMP_EXP_DWORD1_BUF)."""
 
 
+REPLACEMENTS = ("least recent", "random")
+"""Policies of an L2: the line that was not used for longest goes, or any."""
+
+
 class Range(NamedTuple):
     """What a number may be: its unit ("" for a count), the least and the greatest value."""
 
@@ -134,6 +138,7 @@ class Caches:
     Bytes are those of whole sets, of ``ways`` lines each, in each of ``l2_banks``; rates are those of one L1 and of one
     of ``l2_banks``. On VLIW chips the scalar cache is that of constants, and each shader engine has an instruction
     cache; ``vertex_bytes``: of the chip's cache for vertex fetches alone, 0 where they go the texture units' way;
+    ``l2_replacement``: which line of a set goes, one of `REPLACEMENTS`.
     ``memory_side_bytes``: of a cache between the L2 and memory, with ``memory_side_banks``, one for each channel.
     ``compute_units_per_l1``: that share an L1 (VLIW chips only). ``l1_bank_conflicts``: whether lanes that read
     different words of one L1 bank wait for each other (RRZE-HPC, gpu-benches, gpu-strides, measured it on MI210;
@@ -149,6 +154,7 @@ class Caches:
     l2_line_bytes: int = _number("bytes", 64, 256, 64)
     l2_bank_bytes_per_cycle: int = _number("bytes per cycle", 1, 1024, 64)
     l2_ways: int = _number("", 1, 256, 16)
+    l2_replacement: str = "least recent"
     scalar_bytes: int = _number("bytes", 0, 1 << 20, 16_384)
     instruction_bytes: int = _number("bytes", 0, 1 << 20, 32_768)
     compute_units_per_scalar_cache: int = _number("", 1, 64, 4)

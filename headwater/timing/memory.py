@@ -34,6 +34,7 @@ def dram_numbers(chip: Chip, interleave_bytes: int) -> dict[str, int]:
     fields = memory.mapping.split()
     side_ways, line = caches.memory_side_ways, caches.l2_line_bytes
     return {
+        "l2_random": int(caches.l2_replacement == "random"),
         "dies": chip.compute.dies,
         "side_sets": caches.memory_side_bytes // (channels * side_ways * line),
         "side_ways": side_ways,

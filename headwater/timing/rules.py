@@ -34,7 +34,7 @@ MASK_CYCLES: Final = 20  # [C] a scalar instruction that reads what a vector one
 BARRIER_CYCLES: Final = 4  # (e)
 # From a work-group's end to the first instruction of the next one in its place. Fitted to RRZE-HPC, gpu-benches,
 # gpu-stream/mi100.txt, four rows of one or two work-groups a compute unit.
-LAUNCH_CYCLES: Final = 90
+LAUNCH_CYCLES: Final = 220
 WAVE_DISPATCH_CYCLES: Final = 1  # (e) [G] one wavefront a cycle and shader engine
 QUEUE_CYCLES: Final = 64  # (e) instructions that wait for the address unit or the LDS without stopping their SIMD
 WRITE_BUFFER_CYCLES: Final = 256  # (e) how long a line that leaves the L2 may be under way before others wait

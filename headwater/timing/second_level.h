@@ -19,7 +19,7 @@ struct memory {
     u32 hash_mask;    /* of a bank's number, what is scrambled */
     u32 *pages;       /* translations, the most recent ones */
     u32 held[HELD];   /* some of these, each where its number alone says to look */
-    u32 page_clock;
+    u32 page_clock, seed;
     u64 reads, writes, atomics, fills, write_backs, page_misses;
 };
 
@@ -155,9 +155,17 @@ static inline __attribute__((always_inline)) u64 memory_fill(struct memory *m, u
     return dram_access(&m->dram, h.channel, h.chunk, time, missing, missing * k->l2_line_bytes, 0) + k->memory_more_cycles;
 }
 
+/* A way of a set for a new line where any of them may have to go: an empty one if there is one. */
+static u32 memory_any(struct memory *m, const u8 *set) {
+    for (u32 way = 0; way < m->l2.ways; way++)
+        if (((const u32 *)set)[way] == 0) return way;
+    m->seed = m->seed * 1664525 + 1013904223; /* Knuth, The Art of Computer Programming, volume 2, 3.3.4 */
+    return (u32)((u64)m->seed * m->l2.ways >> 32);
+}
+
 /* Make a place for a line that is missing: its way. What goes is `leaving` if it was written. */
 static inline u32 memory_make(struct memory *m, u8 *set, u32 tag, struct leaving *leaving) {
-    u32 way = cache_oldest(&m->l2, set), *old = (u32 *)set + way;
+    u32 way = m->chip->l2_random ? memory_any(m, set) : cache_oldest(&m->l2, set), *old = (u32 *)set + way;
     if (*old & 1) leaving->tag[leaving->count++] = *old;
     *old = tag;
     return way;
