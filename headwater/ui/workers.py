@@ -107,6 +107,14 @@ class _State:
     idle: list[_Worker] = field(default_factory=list)
     places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
+    def ready(self) -> _Worker | None:
+        """An idle worker whose process has not been ended meanwhile."""
+        while self.idle:
+            worker = self.idle.pop()
+            if worker.process.returncode is None:
+                return worker
+        return None
+
 
 @dataclass
 class Held:
@@ -149,7 +157,7 @@ class Pool:
 
     async def _work(self, lane: str, task: str, given: dict[str, Any]) -> bytes:
         kind, state = self.lanes[lane], self._states[lane]
-        worker = state.idle.pop() if state.idle else await self._begun()
+        worker = state.ready() or await self._begun()
         keep = False
         try:
             answer = await asyncio.wait_for(worker.ask(task, given), kind.seconds)
@@ -176,7 +184,7 @@ class Pool:
             raise Failure("ResourceError", "too many kernels are being stepped through", "close another tab")
         await state.places.acquire()
         try:
-            worker = state.idle.pop() if state.idle else await self._begun()
+            worker = state.ready() or await self._begun()
         except BaseException:
             state.places.release()
             raise
