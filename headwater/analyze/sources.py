@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from headwater.opencl.kernels import hip_options
 if TYPE_CHECKING:
     from headwater.isa.gcn.objects import CodeObject
 
-_FORMAT = "analyzed 1"
+_FORMAT = "analyzed 2"
 _FILE = "codes.json"
 
 
@@ -58,6 +58,8 @@ class Built:
     """Of Brook+: kernel of the code -> kernel of the source."""
     refused: Mapping[str, Reason] = field(default_factory=dict)
     """Kernels that the chip lacks something for."""
+    chip: str = ""
+    """The chip that the reasons in ``refused`` name: the same code may serve others of its target."""
 
     def code(self, kernel: str) -> Code:
         """The kernel of that name; UsageError, with the nearest name, if there is none."""
@@ -107,9 +109,11 @@ def build(source: Source, chip: Chip, given: Given | None = None) -> Built:
         includes.place(source.text, source.name),
     )
     key, found = fresh(key, _read)
+    if found is not None and found.refused and found.chip != chip.name:
+        key, found = fresh(cache.key(key, chip.name), _read)
     if found is not None:
         return found
-    made = _build(source, chip, given)
+    made = replace(_build(source, chip, given), chip=chip.name)
     cache.put(key, {_FILE: json.dumps(_as_json(made)).encode()})
     return made
 
@@ -187,8 +191,6 @@ def _codes(code: CodeObject, chip: Chip, given: Given) -> tuple[Code, ...]:
 
 def _mapped(code: Code, name: str, to: str, lines: tuple[int, ...]) -> Code:
     """The code with lines of the translation replaced by those of the source, where it has one."""
-    from dataclasses import replace
-
     steps = []
     for step in code.steps:
         if step.line is not None and step.line[0] == name and step.line[1] <= len(lines) and lines[step.line[1] - 1]:
@@ -207,6 +209,7 @@ def _as_json(built: Built) -> dict[str, Any]:
         "includes": dict(built.includes),
         "entries": dict(built.entries),
         "refused": {name: list(why) for name, why in built.refused.items()},
+        "chip": built.chip,
     }
 
 
@@ -214,4 +217,5 @@ def _from_json(data: dict[str, Any]) -> Built:
     codes = tuple(Code.from_json(code) for code in data["codes"])
     refused = {name: Reason(*why) for name, why in data["refused"].items()}
     via = tuple(data["via"])
-    return Built(codes, data["texts"], via, data["warnings"], data["includes"], data["entries"], refused)
+    about = data["texts"], via, data["warnings"], data["includes"], data["entries"]
+    return Built(codes, *about, refused, data["chip"])

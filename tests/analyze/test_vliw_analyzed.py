@@ -201,6 +201,14 @@ def test_kernels_that_a_chip_lacks_something_for():
         headwater.analyze(text, device="hd5770", kernel="d")
 
 
+def test_reasons_name_the_chip_that_was_asked_for():
+    """Boards with the same code find it in the cache, with what an earlier board was refused for."""
+    text = "kernel void f(global int *a) { a[get_global_id(0)] *= 2; }\nkernel void l(global int *a, local int *b) { *a = *b; }"
+    for name in ("firestream9250", "hd4850", "hd4870"):
+        (refused,) = headwater.analyze(text, device=name).refused
+        assert refused.error.message.endswith(f"on {chips.find(name).name}")
+
+
 def test_stores_of_single_dwords_take_channels_longer():
     """AMD, APP OpenCL Programming Guide, tables 4.5 and 4.7: 96 GB/s of floats copied on HD 5870, 127 of float4. To the
     first the rate of stores is fitted."""

@@ -251,8 +251,8 @@ def _check_limits(program: Program, facts: Facts, target: Target, filename: str)
     group = facts.group
     if group is not None and group[0] * group[1] * group[2] > chip.compute.work_group_size:
         refuse(
-            f"a work-group of {group[0] * group[1] * group[2]}",
-            f"{name} takes {chip.compute.work_group_size} work-items",
+            f"{name} runs no work-group of {group[0] * group[1] * group[2]} work-items",
+            f"its work-groups have up to {chip.compute.work_group_size}",
             _declared(program, "dcl_num_thread_per_group"),
         )
     views = len(facts.uavs) + facts.uses_global
