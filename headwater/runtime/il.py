@@ -272,12 +272,24 @@ def _extent(parameter: Parameter, shape: tuple[int, ...], per_number: int) -> tu
 
 
 def _numbers(name: str, value: Any) -> np.ndarray[Any, Any]:
-    """Plain Python numbers as 32-bit lanes: whole ones as int, others as float; constants are padded to four."""
+    """Plain Python numbers as 32-bit lanes: whole ones as int or uint, others as float, each by itself; constants are
+    padded to four. LaunchError for anything else, and for whole numbers of more than 32 bits."""
     try:
-        array = np.asarray(value)
+        items = np.array(value, dtype=object).reshape(-1).tolist()
     except (ValueError, TypeError):
-        array = np.empty(0, object)
-    if array.dtype.kind not in "fiu" or not array.size:
+        items = []
+    lanes = np.zeros(-(-len(items) // 4) * 4, np.uint32)
+    for at, number in enumerate(items):
+        if isinstance(number, (int, np.integer)) and not isinstance(number, bool):
+            if not -(1 << 31) <= number < 1 << 32:
+                raise LaunchError(f"{name} takes numbers of 32 bits, not {number}")
+            lanes[at] = int(number) & 0xFFFFFFFF
+        elif isinstance(number, (float, np.floating)):
+            with np.errstate(over="ignore"):
+                lanes.view(np.float32)[at] = number
+        else:
+            items = []
+            break
+    if not items:
         raise LaunchError(f"{name} takes an array, a stream or a list of numbers, not a {type(value).__name__}")
-    array = array.astype(np.float32 if array.dtype.kind == "f" else np.int32).reshape(-1)
-    return np.pad(array, (0, -array.size % 4))
+    return lanes

@@ -65,3 +65,20 @@ def test_kernels_in_opencl_c_are_told_of_a_later_version(out):
     with pytest.raises(hw.LaunchError) as caught:
         kernel[(100,), (64,)](out)
     assert "pass None as the group size, or build with -cl-std=CL2.0" in caught.value.hint
+
+
+CONSTANTS = LINE.replace("dcl_raw", "dcl_cb cb0[2]\ndcl_raw").replace("r0.x, vaTid0.x\n", "r0.x, cb0[1].x\n")
+
+
+def test_each_number_of_a_list_has_the_type_of_its_own(out):
+    """A fraction makes none of the whole numbers beside it a float."""
+    main = hw.compile(CONSTANTS, "il", device="cpu").main
+    for given, bits in ((128, 128), (-1, 0xFFFFFFFF), (0xFFFFFFFE, 0xFFFFFFFE), (1.5, 0x3FC00000)):
+        main[(256,)]([64.0, 0.5, 0, 0, given, 0, 0], out)
+        assert set(out.tolist()) == {bits}
+
+
+@pytest.mark.parametrize("wrong", [[1 << 32, 0, 0, 0] * 2, [True] * 8, [[1], [2, 3]], ["1"], [], [None]])
+def test_lists_of_what_is_no_number_of_32_bits(wrong, out):
+    with pytest.raises(hw.LaunchError, match="cb0 takes"):
+        hw.compile(CONSTANTS, "il", device="cpu").main[(256,)](wrong, out)
