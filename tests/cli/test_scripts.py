@@ -32,8 +32,8 @@ def documented(command):
     return set(re.findall(r"`(\w+)`", entry))
 
 
-# Objects whose keys are names of a chip's parts, or numbers.
-NAMED = {"causes", "wave_causes", "classes", "clauses", "busy", "constant_buffers"}
+# Objects whose keys are names of a chip's parts or of its makers' counters, or numbers.
+NAMED = {"causes", "wave_causes", "classes", "clauses", "busy", "constant_buffers", "counters"}
 
 
 def inner_keys(value, of=""):
