@@ -249,7 +249,7 @@ def _tried_shapes(report: Report, job: Job, outputs: Outputs, device: Any, sampl
     import numpy as np
 
     from headwater.errors import HeadwaterError
-    from headwater.timing.gains import shapes, with_shapes
+    from headwater.timing.gains import of_shapes, shapes
     from headwater.timing.simulate import Recorded
 
     if not job.binding.global_size:
@@ -264,8 +264,9 @@ def _tried_shapes(report: Report, job: Job, outputs: Outputs, device: Any, sampl
         except HeadwaterError:  # a kernel may be made for one shape
             continue
         if all(np.array_equal(found[0][name], outputs[name], equal_nan=True) for name in outputs):
-            others.append(recorded.launches[0].report(device.chip, sample=sample))
-    return with_shapes(report, others)
+            one = recorded.launches[0].report(device.chip, sample=sample)
+            others.append((one.local_size, one.seconds))
+    return report.with_gains(of_shapes(report.seconds, others))
 
 
 def _status(reports: Sequence[Report], limit: TimeLimit) -> int:

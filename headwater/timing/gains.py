@@ -17,7 +17,6 @@ from headwater.errors import HeadwaterError
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
-    from headwater.timing.report import Report
 
 WORTH: Final = 0.02
 """What saves less of the time is not named."""
@@ -76,21 +75,20 @@ def changes(chip: Chip) -> Iterator[tuple[str, Chip]]:
             yield what, changed
 
 
-def gains(base: Report, replay: Callable[[Chip], Report]) -> tuple[Gain, ...]:
-    """What more of each resource brings to a launch that ``base`` reports, the greatest gain first; chips that cannot
-    be, as their figures do not fit together, are left out. ``replay``: its report on another chip."""
+def gains(chip: Chip, before: float, seconds: Callable[[Chip], float]) -> tuple[Gain, ...]:
+    """What more of each resource brings to a launch that takes ``before`` seconds; chips that cannot be, as their
+    figures do not fit together, are left out. ``seconds``: what it takes on another chip."""
 
     def tried(named: tuple[str, Chip]) -> Gain | None:
-        what, chip = named
+        what, changed = named
         try:
-            seconds = replay(chip).seconds
+            after = seconds(changed)
         except HeadwaterError:
             return None
-        return Gain(what, "chip", seconds, _saved(base.seconds, seconds))
+        return Gain(what, "chip", after, _saved(before, after))
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        found = [gain for gain in pool.map(tried, changes(base.chip)) if gain is not None]
-    return tuple(sorted(found, key=lambda gain: -gain.saved))
+        return tuple(gain for gain in pool.map(tried, changes(chip)) if gain is not None)
 
 
 def _saved(before: float, after: float) -> float:
@@ -108,18 +106,13 @@ def sentence(found: Sequence[Gain]) -> str:
     return f"None of {len(found)} changes that were tried would save more than {max(most, 0):.1%}."
 
 
-def with_shapes(base: Report, others: Sequence[Report]) -> Report:
-    """A report with what the same launch in work-groups of other shapes takes among its gains."""
-    shapes = [
-        Gain(
-            f"work-groups of {' x '.join(map(str, other.local_size))}",
-            "shape",
-            other.seconds,
-            _saved(base.seconds, other.seconds),
-        )
-        for other in others
-    ]
-    return base.with_gains(tuple(sorted((*base.gains, *shapes), key=lambda gain: -gain.saved)))
+def of_shapes(before: float, others: Sequence[tuple[Sequence[int], float]]) -> tuple[Gain, ...]:
+    """What work-groups of other shapes bring to a launch that takes ``before`` seconds. ``others``: those shapes, and
+    the seconds in each."""
+    return tuple(
+        Gain(f"work-groups of {' x '.join(map(str, shape))}", "shape", seconds, _saved(before, seconds))
+        for shape, seconds in others
+    )
 
 
 def shapes(whole: Sequence[int], local: Sequence[int]) -> list[tuple[int, ...]]:

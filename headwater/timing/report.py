@@ -86,9 +86,9 @@ class Report:
         """What the kernel is bound by, and what would help."""
         return " ".join(filter(None, (self.diagnosis, gains_sentence(self.gains))))
 
-    def with_gains(self, gains: tuple[Gain, ...]) -> Report:
-        """The same report with what changes would bring."""
-        return replace(self, gains=gains)
+    def with_gains(self, gains: Sequence[Gain]) -> Report:
+        """The same report with what further changes would bring, the greatest gain first."""
+        return replace(self, gains=tuple(sorted((*self.gains, *gains), key=lambda gain: -gain.saved)))
 
     @property
     def microseconds(self) -> float:

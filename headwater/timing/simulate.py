@@ -125,7 +125,9 @@ class Launch:
         """A report of this launch with what more of each resource of its chip would bring: `headwater.timing.gains`."""
         if not found.complete:
             return found
-        return found.with_gains(brought(found, lambda other: self.report(other, sample=sample)))
+        return found.with_gains(
+            brought(found.chip, found.seconds, lambda other: self.report(other, sample=sample).seconds)
+        )
 
     def _rest(self, chip: Chip, table: Steps, groups: int, whole: int) -> tuple[int, float]:
         """The cycles of all work-groups from those of the first ``groups``, and how far off that may be."""

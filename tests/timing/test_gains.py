@@ -10,7 +10,7 @@ from headwater import chips
 from headwater.analyze.differences import differences, sentence as told
 from headwater.analyze.entry import analyze
 from headwater.timing import Recorded
-from headwater.timing.gains import Gain, changes, sentence, shapes, with_shapes
+from headwater.timing.gains import Gain, changes, of_shapes, sentence, shapes
 
 SOURCE = """\
 kernel void copy(global const float4 *x, global float4 *y) { int i = get_global_id(0); y[i] = x[i]; }
@@ -90,8 +90,7 @@ def test_shapes_divide_the_global_size_and_are_others():
 
 def test_a_reports_shapes_are_among_its_gains(launches):
     report = launches["chain", "vega64"].report(chips.find("vega64"))
-    faster = replace(report, local_size=(128,), seconds=report.seconds * 0.75)
-    found = with_shapes(report, [faster])
+    found = report.with_gains(of_shapes(report.seconds, [((128,), report.seconds * 0.75)]))
     assert [(gain.what, gain.kind) for gain in found.gains] == [("work-groups of 128", "shape")]
     assert found.gains[0].saved == pytest.approx(0.25)
 
