@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import headwater as hw
+from tests.python.machine_code import instructions
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SOURCES = {
@@ -32,7 +33,7 @@ def kernels():
 
 
 def steps(report):
-    return [step.text for step in report.analyses[0].code.steps]
+    return instructions(report.analyses[0].code)
 
 
 @pytest.mark.parametrize("chip", ["vega64", "hd5870"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
+from tests.python.machine_code import instructions
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BROOK = {
@@ -37,7 +38,7 @@ def kernels():
 
 
 def codes(report):
-    return [[step.text for step in a.code.steps] for a in report.analyses]
+    return [instructions(a.code) for a in report.analyses]
 
 
 @pytest.mark.parametrize("chip", ["vega64", "hd5870", "hd4870"])
