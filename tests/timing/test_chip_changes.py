@@ -87,7 +87,7 @@ def launches() -> dict[str, Any]:
         "products": (ITEMS, 256, (np.ones(ITEMS, np.uint32), 3, 16)),
         "roots": (ITEMS, 256, (floats.copy(), 1.5, 16)),
         "atomics": (ITEMS, 256, (np.zeros(1024, np.int32),)),
-        "nothing": (ITEMS, 64, (np.zeros(1, np.int32),)),
+        "nothing": (4 * ITEMS, 64, (np.zeros(1, np.int32),)),
     }
     found = {}
     for name, (items, local, arguments) in made.items():
