@@ -481,7 +481,7 @@ def test_elements_of_an_arena_may_be_read_by_another_size(device, size, stored):
         ("hd5870", VIEWS.format("cb cb17[4]", 0), "cb17: Radeon HD 5870", "4:1"),
         ("hd5870", VIEWS.format("cb cb0[5000]", 0), "a constant buffer of 5000 elements", "4:1"),
         ("hd5870", VIEWS.format("indexed_temp_array x0[5000]", 0), "5000 elements of scratch memory", "4:1"),
-        ("hd5870", VIEWS.replace("group 64", "group 512").format("cb cb0[1]", 0), "a work-group of 512", "2:1"),
+        ("hd5870", VIEWS.replace("group 64", "group 512").format("cb cb0[1]", 0), "runs no work-group of 512", "2:1"),
     ],
 )
 def test_limits_of_chips_are_told_at_what_exceeds_them(chip, source, message, place):
