@@ -318,6 +318,19 @@ def test_half_loads_widen_exactly():
     assert memory.dtype == np.float16
 
 
+@pytest.mark.parametrize(
+    ("mode", "bits"),
+    [
+        ("_rte", [0x7C00, 0xFC00]), ("_rtz", [0x7BFF, 0xFBFF]), ("_rtp", [0x7C00, 0xFBFF]), ("_rtn", [0x7BFF, 0xFC00]),
+    ],
+)  # fmt: skip
+def test_doubles_beyond_all_floats_round_to_half_as_asked(mode, bits):
+    given = np.array([1e77, -1e77, np.inf, -np.inf, np.nan])
+    got = compile_function(f"convert_half{mode}", "d", "Dh")(given)[0].view(np.uint16)
+    assert got[:4].tolist() == [*bits, 0x7C00, 0xFC00]
+    assert np.isnan(got[4:].view(np.float16)).all()
+
+
 @pytest.mark.parametrize("mode", ["", "_rte", "_rtz", "_rtp", "_rtn"])
 def test_half_stores_round_as_asked(mode):
     given = np.array([1.0003, -1.0003, 1.0009, 65519.0, 1e6, 1e-8, -1e-8], np.float32)

@@ -38,7 +38,7 @@ MODES(half, float, COMPARE((float)r, x))
 /* double to half through float: the float is rounded to odd, so that the second rounding sees what the first dropped. */
 HELPER float to_odd(double x) {
   float r = (float)x;
-  int order = ABS(r) < INFINITY ? COMPARE((double)r, x) : 0;
+  int order = COMPARE((double)r, x);  // 1 or -1, too, if x is beyond all floats: the odd one there is the largest
   bool even = !(as_int(r) & 1);
   bool inwards = x < 0.0 ? order < 0 : order > 0;
   return order != 0 && even ? as_float(as_int(r) + (inwards ? -1 : 1)) : r;
