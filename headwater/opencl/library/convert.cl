@@ -35,9 +35,12 @@ MODES(double, long, (r >= 0x1p63 ? 1 : COMPARE((long)r, x)))
 MODES(double, ulong, (r >= 0x1p64 ? 1 : COMPARE((ulong)r, x)))
 MODES(half, float, COMPARE((float)r, x))
 
-/* double to half through float: the float is rounded to odd, so that the second rounding sees what the first dropped. */
+/* double to half through float: the float is rounded to odd, so that the second rounding sees what the first dropped.
+   What is far below all halves becomes a number that is, too, and that chips without subnormal floats tell from 0. */
 HELPER float to_odd(double x) {
   float r = (float)x;
+  if (x != 0.0 && ABS(x) < 0x1p-100)
+    return x < 0.0 ? -0x1.000002p-100f : 0x1.000002p-100f;
   int order = COMPARE((double)r, x);  // 1 or -1, too, if x is beyond all floats: the odd one there is the largest
   bool even = !(as_int(r) & 1);
   bool inwards = x < 0.0 ? order < 0 : order > 0;
