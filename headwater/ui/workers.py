@@ -23,6 +23,8 @@ from headwater.ui.worker import HEADER
 
 MOST_ANSWER_BYTES: Final = 64 << 20
 _START_SECONDS: Final = 60.0
+_END_SECONDS: Final = 5.0
+"""So long a process that has closed its pipe may take to end."""
 _MOST_REQUESTS: Final = 500
 """After so many a worker is replaced: what libraries keep for each source adds up."""
 
@@ -107,14 +109,6 @@ class _State:
     idle: list[_Worker] = field(default_factory=list)
     places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
-    def ready(self) -> _Worker | None:
-        """An idle worker whose process has not been ended meanwhile."""
-        while self.idle:
-            worker = self.idle.pop()
-            if worker.process.returncode is None:
-                return worker
-        return None
-
 
 @dataclass
 class Held:
@@ -157,7 +151,7 @@ class Pool:
 
     async def _work(self, lane: str, task: str, given: dict[str, Any]) -> bytes:
         kind, state = self.lanes[lane], self._states[lane]
-        worker = state.ready() or await self._begun()
+        worker = self._idle(state) or await self._begun()
         keep = False
         try:
             answer = await asyncio.wait_for(worker.ask(task, given), kind.seconds)
@@ -184,7 +178,7 @@ class Pool:
             raise Failure("ResourceError", "too many kernels are being stepped through", "close another tab")
         await state.places.acquire()
         try:
-            worker = state.ready() or await self._begun()
+            worker = self._idle(state) or await self._begun()
         except BaseException:
             state.places.release()
             raise
@@ -220,16 +214,31 @@ class Pool:
         await asyncio.gather(*(worker.end() for worker in list(self._all)))
 
     async def _ended(self, worker: _Worker) -> Failure:
-        status = await worker.process.wait()
+        try:
+            status = await asyncio.wait_for(worker.process.wait(), _END_SECONDS)
+        except TimeoutError:
+            return Failure("ResourceError", "the process closed its pipe, and was ended")
         if status in (-getattr(signal, "SIGSEGV", 11), -getattr(signal, "SIGBUS", 7)):
             return Failure("KernelFault", "the kernel accessed memory that is not there, and was ended")
         if status == -getattr(signal, "SIGKILL", 9):
             return Failure("ResourceError", "the process was killed: out of memory, most likely")
         return Failure("ResourceError", f"the process ended (status {status})")
 
-    async def _replace(self, worker: _Worker, lane: str) -> None:
+    def _idle(self, state: _State) -> _Worker | None:
+        """An idle worker; those whose process has ended meanwhile are dropped."""
+        while state.idle:
+            worker = state.idle.pop()
+            if worker.process.returncode is None:
+                return worker
+            self._soon(self._drop(worker))
+        return None
+
+    async def _drop(self, worker: _Worker) -> None:
         await worker.end()
         self._all.discard(worker)
+
+    async def _replace(self, worker: _Worker, lane: str) -> None:
+        await self._drop(worker)
         await self._prepare(lane)
 
     async def _prepare(self, lane: str) -> None:
@@ -250,12 +259,14 @@ class Pool:
         )
         worker = _Worker(process, folder)
         self._all.add(worker)
+        told = None
         try:
             told = json.loads(await asyncio.wait_for(worker.read(), _START_SECONDS))
         except (EOFError, TimeoutError):
-            await worker.end()
-            self._all.discard(worker)
             raise Failure("InternalError", "a worker could not be started") from None
+        finally:
+            if told is None:  # or who asked wants it no more
+                self._soon(self._drop(worker))
         self.confined = self.confined and bool(told["confined"])
         return worker
 

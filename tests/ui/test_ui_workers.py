@@ -1,0 +1,74 @@
+"""The pool of worker processes: none that is given up stays behind, whatever it was doing."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+
+import pytest
+
+from headwater.ui import workers
+from headwater.ui.workers import Lane, Pool
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are told by their signals")
+
+
+async def until(condition):
+    for _ in range(600):
+        if condition():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("it never came to be")
+
+
+def test_an_idle_worker_that_was_killed_leaves_no_folder():
+    async def scene():
+        pool = Pool({"quick": Lane(1, 60.0, True)})
+        await pool.start()
+        (worker,) = pool._all
+        os.kill(worker.process.pid, signal.SIGKILL)
+        await until(lambda: worker.process.returncode is not None)
+        assert b"vega64" in await pool.ask("quick", "chips", {})
+        await until(lambda: worker not in pool._all)
+        assert not os.path.exists(worker.folder)
+        await pool.close()
+
+    asyncio.run(scene())
+
+
+def test_a_request_given_up_while_its_worker_begins_leaves_no_process():
+    async def scene():
+        pool = Pool({"long": Lane(1, 60.0, False)})
+        asked = asyncio.ensure_future(pool.ask("long", "chips", {}))
+        await until(lambda: pool._all)
+        (worker,) = pool._all
+        asked.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asked
+        await until(lambda: not pool._all)
+        assert worker.process.returncode is not None
+        assert not os.path.exists(worker.folder)
+        assert not pool._states["long"].places.locked()
+        await pool.close()
+
+    asyncio.run(scene())
+
+
+def test_a_worker_that_closes_its_pipe_and_stays_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(workers, "_END_SECONDS", 0.2)
+
+    async def scene():
+        pool = Pool({"quick": Lane(1, 60.0, True)})
+        await pool.start()
+        (worker,) = pool._all
+        await worker.end()
+        code = "import os, time; os.close(1); time.sleep(600)"
+        pipe = asyncio.subprocess.PIPE
+        worker.process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdin=pipe, stdout=pipe)
+        with pytest.raises(workers.Failure, match="closed its pipe"):
+            await asyncio.wait_for(pool.ask("quick", "chips", {}), 30)
+        await until(lambda: worker.process.returncode is not None)
+        await pool.close()
+
+    asyncio.run(scene())
