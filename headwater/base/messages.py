@@ -1,4 +1,4 @@
-"""Python objects pass in and out of pipes between a process and the workers that it started."""
+"""Messages pass in and out of pipes between a process and the workers that it started: bytes, or Python objects."""
 
 from __future__ import annotations
 
@@ -6,24 +6,33 @@ import pickle
 import struct
 from typing import IO, Any, Final
 
-_HEADER: Final = struct.Struct("<Q")
-"""A message's length in bytes; its pickle follows."""
+HEADER: Final = struct.Struct("<Q")
+"""A message's length in bytes, before them."""
 
 
-def send(pipe: IO[bytes], message: object) -> None:
+def write(pipe: IO[bytes], data: bytes) -> None:
     """Write a message whole."""
-    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    pipe.write(_HEADER.pack(len(data)) + data)
+    pipe.write(HEADER.pack(len(data)) + data)
     pipe.flush()
 
 
-def receive(pipe: IO[bytes]) -> Any:
+def read(pipe: IO[bytes]) -> bytes:
     """The next message. EOFError where there is none, or only a part of one."""
-    header = pipe.read(_HEADER.size)
-    if len(header) < _HEADER.size:
+    header = pipe.read(HEADER.size)
+    if len(header) < HEADER.size:
         raise EOFError
-    (size,) = _HEADER.unpack(header)
+    (size,) = HEADER.unpack(header)
     data = pipe.read(size)
     if len(data) < size:
         raise EOFError
-    return pickle.loads(data)
+    return data
+
+
+def send(pipe: IO[bytes], message: object) -> None:
+    """Write an object to a process that is trusted: it is pickled."""
+    write(pipe, pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+
+def receive(pipe: IO[bytes]) -> Any:
+    """The next object, of a process that is trusted. EOFError as `read`."""
+    return pickle.loads(read(pipe))

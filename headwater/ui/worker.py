@@ -1,6 +1,6 @@
 """The process that computes for the page: requests in, one JSON text for each out, until the pipe ends.
 
-It is confined (`headwater.ui.confine`) before anything else is imported. Nothing that it writes is trusted: answers are
+It is confined (`headwater.ui.confine`) before it reads a request. Nothing that it writes is trusted: answers are
 JSON, whose size its parent bounds.
 """
 
@@ -8,31 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 import sys
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-HEADER = struct.Struct("<Q")
+from headwater.base import messages
 
 
 def send(pipe: BinaryIO, message: object) -> None:
-    """Write one message: its length, and it as JSON."""
-    data = json.dumps(message, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
-    pipe.write(HEADER.pack(len(data)) + data)
-    pipe.flush()
-
-
-def receive(pipe: BinaryIO) -> Any:
-    """The next message; EOFError at the pipe's end."""
-    header = pipe.read(HEADER.size)
-    if len(header) < HEADER.size:
-        raise EOFError
-    (size,) = HEADER.unpack(header)
-    data = pipe.read(size)
-    if len(data) < size:
-        raise EOFError
-    return json.loads(data)
+    """Write one message as JSON. ValueError for numbers that JSON lacks."""
+    messages.write(pipe, json.dumps(message, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace"))
 
 
 def serve(scratch: str, cache: str) -> None:
@@ -55,7 +40,7 @@ def serve(scratch: str, cache: str) -> None:
     send(answers, {"ready": True, "confined": confined})
     while True:
         try:
-            request = receive(source)
+            request = json.loads(messages.read(source))
         except EOFError:
             return
         answer = tasks.answer(request["task"], request["given"], project)

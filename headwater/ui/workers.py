@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from headwater.base import cache, temporary
-from headwater.ui.worker import HEADER
+from headwater.base.messages import HEADER
 
 MOST_ANSWER_BYTES: Final = 64 << 20
 _START_SECONDS: Final = 60.0
