@@ -21,7 +21,14 @@ def pixels(value: Any, limits: tuple[float, float] | None = None, colours: Colou
     ``colours``, by default from the least to the greatest; (h, w, 3) and (h, w, 4) from 0 to 1 by default. What is not
     a number is transparent. UsageError for other shapes and types.
     """
-    array = np.asarray(value)
+    if colours not in list(_RAMPS):
+        raise UsageError(f"there are no colours {colours!r}", hint=f"they are {', '.join(_RAMPS)}")
+    if limits is not None:
+        limits = _checked(limits)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise UsageError(f"this is no picture: {error}", hint="rows of the same length") from None
     kind = array.dtype.kind
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
@@ -35,8 +42,8 @@ def pixels(value: Any, limits: tuple[float, float] | None = None, colours: Colou
             f"{array.dtype} of shape {array.shape} is no picture",
             hint="numbers of shape (height, width), (height, width, 3) or (height, width, 4)",
         )
-    if array.ndim == 2 and array.dtype == np.uint32 and limits is None:
-        return np.ascontiguousarray(array).view(np.uint8).reshape(*array.shape, 4)
+    if array.ndim == 2 and kind == "u" and array.dtype.itemsize == 4 and limits is None:
+        return np.ascontiguousarray(array, "<u4").view(np.uint8).reshape(*array.shape, 4)
     if array.ndim == 2:
         return _coloured(array, limits, colours)
     made = np.empty((*array.shape[:2], 4), np.uint8)
@@ -51,15 +58,28 @@ def pixels(value: Any, limits: tuple[float, float] | None = None, colours: Colou
     return made
 
 
+def _checked(limits: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(limit) for limit in limits)
+    except (TypeError, ValueError, OverflowError):
+        low = high = np.nan
+    if not -np.inf < low < high < np.inf:
+        raise UsageError(f"limits are the least and the greatest number, not {limits!r}", hint="limits=(0, 1)")
+    return low, high
+
+
 def _scaled(array: Array, limits: tuple[float, float]) -> Array:
     """Numbers as bytes: the nearest of 256 steps between the limits."""
-    low, high = float(limits[0]), float(limits[1])
-    if not low < high:
-        raise UsageError(f"limits are the least and the greatest number, not {limits!r}")
-    wide = np.float64 if array.dtype.itemsize > 4 else np.float32
+    low, high = limits
+    narrow = array.dtype.itemsize < 4 or array.dtype == np.float32
+    wide: Any = np.float32 if narrow and _is_held(low, high) else np.float64
     scaled: Any = array.astype(wide)
-    scaled -= wide(low)
-    scaled *= wide((_STEPS - 1) / (high - low))
+    if np.isinf(high - low):
+        scaled, low, high = scaled / 2, low / 2, high / 2
+    with np.errstate(invalid="ignore", over="ignore"):
+        scaled -= wide(low)
+        scaled /= wide(high - low)
+        scaled *= wide(_STEPS - 1)
     np.nan_to_num(scaled, copy=False, nan=0.0)
     np.clip(scaled, 0, _STEPS - 1, out=scaled)
     scaled += wide(0.5)
@@ -67,13 +87,20 @@ def _scaled(array: Array, limits: tuple[float, float]) -> Array:
     return made
 
 
+def _is_held(low: float, high: float) -> bool:
+    """Whether float32 tells 256 steps between the limits apart, with room for rounding."""
+    most = max(abs(low), abs(high))
+    return 1e-30 < most < 1e30 and high - low > 1e-4 * most
+
+
 def _coloured(array: Array, limits: tuple[float, float] | None, colours: Colours) -> Array:
-    if colours not in _RAMPS:
-        raise UsageError(f"there are no colours {colours!r}", hint=f"they are {', '.join(_RAMPS)}")
     if array.dtype == np.uint8 and limits is None:
         steps: Array = array
     elif array.dtype == bool:
         steps = array.astype(np.uint8) * np.uint8(_STEPS - 1)
+    elif limits is None and array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+        above = (array - array.min()).view(array.dtype.str.replace("i", "u"))  # float64 does not hold all of them
+        steps = _scaled(above, _range(above))
     else:
         steps = _scaled(array, limits or _range(array))
     made = np.take(_RAMPS[colours], steps).view(np.uint8).reshape(*array.shape, 4)
@@ -91,7 +118,7 @@ def _range(array: Array) -> tuple[float, float]:
     if not np.isfinite([low, high]).all():
         finite = array[np.isfinite(array)]
         low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    return (low, high) if low < high else (low, low + 1.0)
+    return (low, high) if low < high else (low, max(low + 1.0, float(np.nextafter(low, np.inf))))
 
 
 def _ramp(red: Array, green: Array, blue: Array) -> Array:

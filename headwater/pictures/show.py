@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,6 +23,8 @@ from headwater.pictures.pixels import Colours, pixels
 
 MOST_COLUMNS = 160
 """Characters that a picture in a terminal is wide at most."""
+_SLOWEST, _FASTEST = 0.02, 1000
+"""Pictures a second: PNG files hold durations of up to 65 seconds, those of WebP whole milliseconds."""
 
 
 class Picture:
@@ -37,7 +40,8 @@ class Picture:
         buffer = io.BytesIO()
         image = _image(self.pixels)
         format_ = _format(path)
-        (image.convert("RGB") if format_ in ("JPEG", "BMP") else image).save(buffer, format_)
+        with _told(path):
+            (image.convert("RGB") if format_ in ("JPEG", "BMP") else image).save(buffer, format_)
         write({Path(path): buffer.getvalue()})
 
     def png(self) -> bytes:
@@ -135,8 +139,8 @@ def animate(
     """
     if frames is not None and (not isinstance(frames, int) or frames < 1):
         raise UsageError(f"frames is the number of pictures, not {frames!r}")
-    if not fps > 0:
-        raise UsageError(f"fps is a number of pictures a second, not {fps!r}")
+    if not isinstance(fps, (int, float)) or not _SLOWEST <= fps <= _FASTEST:
+        raise UsageError(f"fps is a number of pictures a second, from {_SLOWEST} to {_FASTEST}, not {fps!r}")
 
     def made() -> Iterator[Picture]:
         number = 0
@@ -183,11 +187,24 @@ def _image(made: Array) -> Any:
 def _format(path: str | os.PathLike[str]) -> str:
     from PIL import Image
 
+    if not isinstance(path, (str, os.PathLike)):
+        raise UsageError(f"pictures are not shown on {path!r:.60}", hint='a path, "terminal", "window" or a canvas')
     ending = Path(path).suffix.lower()
     format_ = Image.registered_extensions().get(ending)
     if format_ is None or format_ not in Image.SAVE:
         raise UsageError(f"no picture is written to {os.fspath(path)}", hint=".png, .webp, .bmp, .jpg, .gif")
     return format_
+
+
+@contextmanager
+def _told(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say of which file a format cannot hold the pictures."""
+    try:
+        yield
+    except (ValueError, OSError, OverflowError, RuntimeError) as error:
+        raise UsageError(
+            f"no picture is written to {os.fspath(path)}: {error}", hint="another format: .png, .webp, .gif"
+        ) from None
 
 
 def _save_moving(path: Any, pictures: Iterator[Picture], fps: float) -> None:
@@ -203,11 +220,17 @@ def _save_moving(path: Any, pictures: Iterator[Picture], fps: float) -> None:
 
 def _write_moving(buffer: io.BytesIO, format_: str, pictures: Iterator[Picture], fps: float) -> None:
     first = next(pictures)
-    rest: Any = (_image(picture.pixels) for picture in pictures)
+    rest: Any = (_image(_as_large(picture, first)) for picture in pictures)
     if format_ == "PNG":
         rest = list(rest)  # Pillow goes over them twice
     loop = {"loop": 0} if format_ != "WEBP" else {"loop": 0, "lossless": True}
     _image(first.pixels).save(buffer, format_, save_all=True, append_images=rest, duration=1000 / fps, **loop)
+
+
+def _as_large(picture: Picture, first: Picture) -> Array:
+    if picture.pixels.shape != first.pixels.shape:
+        raise UsageError(f"{picture!r} follows {first!r} in one file", hint="pictures of the same size")
+    return picture.pixels
 
 
 # -- terminals ---------------------------------------------------------------------------------------------------------

@@ -41,6 +41,71 @@ def test_numbers_are_shown_between_limits():
     assert pixels(np.full((2, 2), 7.0))[0, 0, 0] == 0
 
 
+@pytest.mark.parametrize(
+    "base",
+    [
+        np.array(2**31 - 4, np.int32),
+        np.array(2**62, np.int64),
+        np.array(-(2**63), np.int64),
+        np.array(2**64 - 4, np.uint64),
+        np.array(1e8, np.float64),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_steps_far_from_zero_are_told_apart(base):
+    shown = pixels((base + np.arange(4, dtype=base.dtype)).reshape(1, 4))
+    assert shown[0, :, 0].tolist() == [0, 85, 170, 255]
+
+
+@pytest.mark.parametrize(
+    ("row", "limits", "grey"),
+    [
+        (np.array([-1.5e308, 0, 1.5e308]), None, [0, 128, 255]),
+        (np.array([0, 5e-324, 1.5e-323]), None, [0, 85, 255]),
+        (np.array([0, 1e-44, 3e-44], np.float32), None, [0, 85, 255]),
+        (np.full(3, 1e30, np.float32), None, [0, 0, 0]),
+        (np.array([-1, 0, 1], np.float32), (-1e300, 1e300), [128, 128, 128]),
+        (np.array([0, 1, np.inf], np.float32), (0, 1e-300), [0, 255, 255]),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_very_large_and_very_small_numbers_are_shown(row, limits, grey):
+    assert pixels(row.reshape(1, 3), limits)[0, :, 0].tolist() == grey
+
+
+def test_packed_pixels_of_the_other_byte_order_are_the_same():
+    packed = np.array([[0xFF030201, 0x80FFEE00]], np.uint32)
+    assert np.array_equal(pixels(packed.astype(">u4")), pixels(packed))
+    assert pixels(packed)[0, 0].tolist() == [1, 2, 3, 255]
+
+
+@pytest.mark.parametrize("limits", [(0,), (0, 1, 2), 5, "ab", (0, np.inf), (np.nan, 1), (1, 1)])
+def test_limits_are_two_numbers(limits):
+    with pytest.raises(UsageError, match="limits are the least and the greatest number"):
+        pixels(np.ones((2, 2)), limits)
+
+
+def test_what_a_format_does_not_hold_is_told(tmp_path):
+    with pytest.raises(UsageError, match=r"no picture is written to .*wide\.webp.*16383"):
+        hw.show(np.zeros((1, 20000), np.uint8), tmp_path / "wide.webp")
+    with pytest.raises(UsageError, match="not shown on 5"):
+        hw.show(np.zeros((1, 1), np.uint8), 5)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["gif", "png", "webp"])
+def test_pictures_of_one_file_have_one_size(tmp_path, ending):
+    with pytest.raises(UsageError, match="2 × 3 pixels> follows <Picture of 2 × 2"):
+        hw.animate(lambda i: np.zeros((2 + i, 2), np.uint8), 2, tmp_path / f"grows.{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("fps", [0, -1, np.nan, np.inf, 1e-9, "3"])
+def test_pictures_a_second_are_a_number(tmp_path, fps):
+    with pytest.raises(UsageError, match="fps is a number of pictures a second"):
+        hw.animate(lambda i: np.zeros((2, 2), np.uint8), 2, tmp_path / "a.gif", fps=fps)
+
+
 def test_heat_rises_through_red_and_yellow():
     shown = pixels(np.array([[0, 85, 170, 255]], np.uint8), colours="heat")[0]
     assert shown.tolist() == [[0, 0, 0, 255], [255, 0, 0, 255], [255, 255, 0, 255], [255, 255, 255, 255]]
