@@ -165,6 +165,30 @@ def test_factorizations_and_solutions(dtype, n):
         assert not np.tril(r, -1).any()
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+def test_functions_of_scipy_have_its_defaults_on_streams(dtype):
+    n = 70
+    a = numbers(dtype, n, n)
+    full = a @ a.conj().T + n * np.eye(n, dtype=dtype)
+    other = np.full((n, n), np.nan, dtype)  # the triangle that is not read
+    for upper in (False, True):
+        half = np.triu(full) + np.tril(other, -1) if upper else np.tril(full) + np.triu(other, 1)
+        close(np.linalg.cholesky(hw.stream(half), upper=upper), np.linalg.cholesky(half, upper=upper), dtype)
+        close(acml.cholesky(hw.stream(half), lower=not upper), acml.cholesky(full, lower=not upper), dtype)
+    close(acml.cholesky(hw.stream(full)), acml.cholesky(full), dtype)
+    for m, columns in ((70, 3), (3, 70), (3, 0), (0, 3)):
+        x = numbers(dtype, m, columns)
+        for options in ({}, {"mode": "economic"}):
+            q, r = (part.read() for part in acml.qr(a=hw.stream(x), **options))
+            assert [q.shape, r.shape] == [part.shape for part in acml.qr(x, **options)]
+            close(q @ r, x, dtype)
+            close(q.conj().T @ q, np.eye(q.shape[1], dtype=dtype), dtype)
+    with pytest.raises(UsageError, match="qr: mode is 'r'"):
+        acml.qr(hw.stream(a), mode="r")
+    with pytest.raises(UsageError, match="solve: got an unexpected keyword argument 'transposed'"):
+        acml.solve(hw.stream(a), hw.stream(a), transposed=True)
+
+
 def test_matrices_that_have_no_factors():
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
         np.linalg.solve(hw.stream(np.zeros((3, 3))), hw.stream(np.ones(3)))

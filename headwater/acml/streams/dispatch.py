@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -139,15 +140,32 @@ def solver(name: str) -> Callable[..., Any]:
     """A function of `headwater.acml` for streams: those that `acml` has for arrays under the same name."""
     table: dict[str, Callable[..., Any]] = {
         "matmul": products.matmul,
-        "solve": factorizations.solve,
-        "lu_factor": factorizations.lu,
-        "cholesky": factorizations.cholesky,
-        "qr": factorizations.qr,
+        "solve": partial(_scipys, "solve", lambda a, b: factorizations.solve(a, b)),
+        "lu_factor": partial(_scipys, "lu_factor", lambda a: factorizations.lu(a)),
+        "cholesky": partial(_scipys, "cholesky", lambda a, lower=False: factorizations.cholesky(a, lower)),
+        "qr": partial(_scipys, "qr", _scipys_qr),
         **{kind: partial(_fourier_of, kind) for kind in fourier.NAMES},
     }
     if name not in table:
         raise UsageError(f"{name}: there is no kernel for streams", hint="read the stream first")
     return table[name]
+
+
+def _scipys(name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """A function of `scipy.linalg` over streams, with SciPy's defaults. UsageError for options that it has not here."""
+    wanted = signature(function)
+    try:
+        bound = wanted.bind(*args, **options)
+    except TypeError as error:
+        hint = f"streams take {name}{wanted}; read the stream first for other options"
+        raise UsageError(f"{name}: {error}", hint=hint) from None
+    return function(*bound.args, **bound.kwargs)
+
+
+def _scipys_qr(a: Any, *, mode: str = "full") -> Any:
+    if mode not in ("full", "economic"):
+        raise UsageError(f"qr: mode is {mode!r}; of streams it is full or economic", hint="read the stream first")
+    return factorizations.qr(a, full=mode == "full")
 
 
 def _fourier_of(name: str, x: Any, *args: Any, **options: Any) -> Any:

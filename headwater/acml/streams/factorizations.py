@@ -80,36 +80,37 @@ def lu(value: Stream) -> tuple[Stream, Any]:
 
 
 def cholesky(value: Stream, lower: bool = True) -> Stream:
-    """The factor of a Hermitian positive definite matrix. LinAlgError where it is not positive definite."""
+    """The factor of a Hermitian positive definite matrix, of which one triangle is read: L of L L^H from the lower
+    one, or R of R^H R from the upper one. LinAlgError where it is not positive definite."""
     extension()
     _square(value, "cholesky")
     lapack = import_module("scipy.linalg.lapack")
     (potrf, trtri) = lapack.get_lapack_funcs(("potrf", "trtri"), dtype=value.dtype)
     a, n = value.copy(), value.shape[0]
-    whole = matrix(a)
+
+    def turned(made: Any) -> Any:  # R is the transpose of the transposed matrix's L
+        return made if lower else made.T
+
+    whole = turned(matrix(a))
     for j in range(0, n, BLOCK):
         end = min(j + BLOCK, n)
-        panel, info = potrf(_block(a, slice(j, end), slice(j, end)), lower=1)
+        panel, info = potrf(turned(_block(a, slice(j, end), slice(j, end))), lower=1)
         if info:
             raise np.linalg.LinAlgError(f"{j + info}-th leading minor of the array is not positive definite")
-        _paste(a, panel, j, j)
+        _paste(a, turned(panel), j, j)
         if end == n:
             break
         inverse = np.tril(trtri(panel, lower=1)[0])
-        left = a.domain((end, j), (n, end)).compact()
+        left = a.domain(*(((end, j), (n, end)) if lower else ((j, end), (end, n)))).compact()
         column = whole.part(slice(end, n), slice(j, end))
-        gemm(1.0, matrix(left), matrix(on_device(inverse, a.device)).H, 0.0, column)
+        gemm(1.0, turned(matrix(left)), matrix(on_device(inverse, a.device)).H, 0.0, column)
         gemm(-1.0, column, column.H, 1.0, whole.part(slice(end, n), slice(end, n)))
-    _kernels(a).clear_triangle[(groups(n, 64), n), None](floats(a), n, n, 1, device=a.device)
-    if lower:
-        return a
-    turned, eye = empty(a, a.shape), matrix(stream(np.eye(n, dtype=a.dtype), device=a.device))
-    gemm(1.0, whole.H, eye, 0.0, matrix(turned))
-    return turned
+    _kernels(a).clear_triangle[(groups(n, 64), n), None](floats(a), n, n, int(lower), device=a.device)
+    return a
 
 
-def qr(value: Stream) -> tuple[Stream, Stream]:
-    """Q (m x k) and R (k x n), k = min(m, n), by blocks of Householder reflections."""
+def qr(value: Stream, full: bool = False) -> tuple[Stream, Stream]:
+    """Q (m x k) and R (k x n), k = min(m, n), or m if ``full``, by blocks of Householder reflections."""
     extension()
     if value.ndim != 2:
         raise UsageError(f"qr: a matrix is needed, not a stream of shape {value.shape}")
@@ -129,10 +130,13 @@ def qr(value: Stream) -> tuple[Stream, Stream]:
         reflections.append((j, matrix(on_device(v, device)), matrix(on_device(t, device))))
         if end < n:
             _reflect(*reflections[-1][1:], whole.part(slice(j, m), slice(end, n)), adjoint=True)
-    q = stream(np.eye(m, k, dtype=a.dtype), device=device)
+    kept = m if full else k
+    q = stream(np.eye(m, kept, dtype=a.dtype), device=device)
     for j, v_on, t_on in reversed(reflections):
-        _reflect(v_on, t_on, matrix(q).part(slice(j, m), slice(0, k)), adjoint=False)
-    r = a if m == k else a.domain((0, 0), (k, n)).compact()
+        _reflect(v_on, t_on, matrix(q).part(slice(j, m), slice(0, kept)), adjoint=False)
+    if kept == m:
+        return q, a
+    r = a.domain((0, 0), (k, n)).compact() if k else empty(a, (k, n))
     return q, r
 
 
