@@ -189,6 +189,42 @@ def test_functions_of_scipy_have_its_defaults_on_streams(dtype):
         acml.solve(hw.stream(a), hw.stream(a), transposed=True)
 
 
+def test_what_numpy_takes_is_taken_beside_streams():
+    a, rows = numbers(np.float64, 3, 3), [[1.0, 2.0, 3.0]]
+    s = hw.stream(a)
+    close(np.matmul(rows, s), np.matmul(rows, a), np.float64)
+    assert np.allclose(np.dot(s, 2.0), np.dot(a, 2.0))
+    close(np.linalg.solve(s, rows[0]), np.linalg.solve(a, rows[0]), np.float64)
+    stack = numbers(np.float64, 2, 3, 3)
+    assert np.allclose(np.linalg.solve(hw.stream(stack), s), np.linalg.solve(stack, a))
+    whole = np.array([[2, 1], [1, 3]])
+    for function in (np.linalg.cholesky, np.linalg.inv):
+        assert np.allclose(function(hw.stream(whole)), function(whole))
+    assert np.allclose(np.linalg.solve(hw.stream(whole), whole), np.eye(2))
+    assert np.allclose(np.linalg.qr(hw.stream(whole))[1], np.linalg.qr(whole)[1])
+    for function in (np.modf, np.frexp):
+        for found, wanted in zip(function(s), function(a), strict=True):
+            close(found, wanted, wanted.dtype) if wanted.dtype.kind == "f" else np.testing.assert_equal(
+                found.read(), wanted
+            )
+
+
+def test_transforms_of_ints_are_of_doubles_and_lengths_are_whole():
+    for dtype in (np.int8, np.uint16, np.bool_, np.int64, np.float16):
+        x = np.arange(8).astype(dtype)
+        for name in ("fft", "rfft", "irfft", "hfft"):
+            wanted = getattr(acml, name)(x)
+            close(getattr(acml, name)(hw.stream(x)), wanted, wanted.dtype)
+    s = hw.stream(np.ones((4, 2)))
+    for n, error in ((2.5, TypeError), (-1, ValueError), (0, ValueError)):
+        for function in (np.fft.fft, np.fft.irfft):
+            with pytest.raises(error):
+                function(s, n)
+    assert np.fft.fftn(s, s=(-1, 3), axes=(0, 1)).shape == (4, 3)
+    with pytest.raises(UsageError, match="fft: streams are transformed with n, axis"):
+        acml.fft(s, 2, -1, None, True)
+
+
 def test_matrices_that_have_no_factors():
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
         np.linalg.solve(hw.stream(np.zeros((3, 3))), hw.stream(np.ones(3)))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from headwater.acml.streams import elementwise, factorizations, fourier, products
+from headwater.acml.streams.programs import TYPES, operand
 from headwater.errors import UsageError
 from headwater.runtime import Stream
 
@@ -22,7 +23,7 @@ from headwater.runtime import Stream
 def _table() -> dict[Any, Callable[..., Any]]:
     found: dict[Any, Callable[..., Any]] = {
         np.dot: _dot,
-        np.linalg.solve: factorizations.solve,
+        np.linalg.solve: _solve,
         np.linalg.cholesky: _cholesky,
         np.linalg.qr: _qr,
     }
@@ -66,17 +67,29 @@ def _read(value: Any) -> Any:
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
+    a, b = operand(a), operand(b)
     if out is not None or a.ndim not in (1, 2) or b.ndim not in (1, 2):
         return NotImplemented
     return products.matmul(a, b)
 
 
+def _is_matrix(a: Any) -> bool:
+    """Whether it is one matrix of a type that has kernels; stacks of them, and ints, go through arrays."""
+    return a.ndim == 2 and a.dtype in TYPES
+
+
+def _solve(a: Any, b: Any) -> Any:
+    a, b = operand(a), operand(b)
+    plain = _is_matrix(a) and b.ndim in (1, 2) and np.result_type(a.dtype, b.dtype) in TYPES
+    return factorizations.solve(a, b) if plain else NotImplemented
+
+
 def _cholesky(a: Any, *, upper: bool = False) -> Any:
-    return NotImplemented if a.ndim != 2 else factorizations.cholesky(a, lower=not upper)
+    return factorizations.cholesky(a, lower=not upper) if _is_matrix(a) else NotImplemented
 
 
 def _qr(a: Any, mode: str = "reduced") -> Any:
-    return NotImplemented if a.ndim != 2 or mode != "reduced" else factorizations.qr(a)
+    return factorizations.qr(a) if _is_matrix(a) and mode == "reduced" else NotImplemented
 
 
 def _fourier(name: str, a: Any, s: Any = None, axis: Any = None, norm: str | None = None, **options: Any) -> Any:
@@ -169,7 +182,7 @@ def _scipys_qr(a: Any, *, mode: str = "full") -> Any:
 
 
 def _fourier_of(name: str, x: Any, *args: Any, **options: Any) -> Any:
-    found = _fourier(name, x, *args, **options)
+    found = _fourier(name, x, *args, **options) if len(args) <= 3 else NotImplemented
     if found is NotImplemented:
         raise UsageError(f"{name}: streams are transformed with n, axis (s, axes) and norm only")
     return found

@@ -56,8 +56,11 @@ def apply(function: Any, *inputs: Any) -> Stream | None:
     return out
 
 
-def through_arrays(function: Any, inputs: Any, **options: Any) -> Stream:
-    """The function over arrays, its result as a stream again: what broadcasts, or has no kernel."""
+def through_arrays(function: Any, inputs: Any) -> Any:
+    """The function over arrays, its results as streams again: what broadcasts, or has no kernel."""
     device = next(value.device for value in inputs if isinstance(value, Stream))
     arrays = [np.asarray(value) if isinstance(value, Stream) else value for value in inputs]
-    return stream(function(*arrays, **options), device=device)
+    found = function(*arrays)
+    if isinstance(found, tuple):  # modf, divmod, frexp
+        return tuple(stream(part, device=device) for part in found)
+    return stream(found, device=device)

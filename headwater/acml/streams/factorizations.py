@@ -9,7 +9,7 @@ import numpy as np
 
 from headwater.acml.native import extension
 from headwater.acml.streams.products import Matrix, gemm, matrix
-from headwater.acml.streams.programs import empty, floats, groups, on_device, program, type_of
+from headwater.acml.streams.programs import empty, floats, groups, on_device, operand, program, type_of
 from headwater.errors import UsageError
 from headwater.runtime import Stream, stream
 
@@ -151,6 +151,7 @@ def _reflect(v: Matrix, t: Matrix, c: Matrix, adjoint: bool) -> None:
 def solve(a: Any, b: Any) -> Stream:
     """x of a x = b for a square matrix; LinAlgError if it is singular. At least one argument is a stream."""
     device = next(value.device for value in (a, b) if isinstance(value, Stream))
+    a, b = operand(a), operand(b)
     dtype = np.result_type(a.dtype, b.dtype)
     left = on_device(a, device, dtype)
     _square(left, "solve")

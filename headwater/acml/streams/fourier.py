@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from math import sqrt
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from headwater.acml.streams.programs import empty, floats, groups, on_device, program
+from headwater.acml.streams.programs import empty, floats, groups, on_device, operand, program
 from headwater.errors import UsageError
 from headwater.runtime import Device, Stream, stream
 
@@ -132,10 +133,9 @@ def _scale(n: int, norm: str | None, forward: bool) -> float:
 
 
 def _complex(value: Any, device: Device) -> Stream:
-    if isinstance(value, Stream) and value.dtype in (np.complex64, np.complex128):
-        return on_device(value, device)
-    kind = np.result_type(value.dtype if isinstance(value, Stream) else np.asarray(value).dtype, np.complex64)
-    return on_device(value, device, kind if kind in (np.complex64, np.complex128) else np.complex128)
+    value = operand(value)
+    single = value.dtype in (np.float16, np.float32, np.complex64)  # all ints are transformed as doubles
+    return on_device(value, device, np.dtype(np.complex64 if single else np.complex128))
 
 
 def _axes(value: Any, s: Sequence[int] | None, axes: Any) -> list[tuple[int, int]]:
@@ -151,7 +151,7 @@ def _axes(value: Any, s: Sequence[int] | None, axes: Any) -> list[tuple[int, int
         if not -value.ndim <= axis < value.ndim:
             raise ValueError("axes exceeds dimensionality of input")
         axis %= value.ndim
-        n = value.shape[axis] if length is None or length == -1 else int(length)
+        n = value.shape[axis] if length is None or length == -1 else index(length)
         if n < 1:
             raise ValueError(f"invalid number of data points ({n}) specified")
         found.append((axis, n))
@@ -171,8 +171,7 @@ def complex_transform(value: Any, device: Device, s: Any, axes: Any, norm: str |
 
 def real_transform(value: Any, device: Device, s: Any, axes: Any, norm: str | None, forward: bool = True) -> Stream:
     """rfftn (or, backward, ihfft's kind): the last axis is kept to its first half."""
-    kind = value.dtype if isinstance(value, Stream) else np.asarray(value).dtype
-    if kind.kind == "c":
+    if operand(value).dtype.kind == "c":
         raise TypeError("x must be a real sequence")
     found = _complex(value, device)
     wanted = _axes(found, s, axes)
@@ -241,6 +240,8 @@ def call(name: str, value: Any, device: Device, n: Any = None, axis: Any = None,
     if many:
         s, axes = n, (-2, -1) if axis is None and name.endswith("2") else axis
     else:
+        if n is not None and index(n) < 1:  # -1 leaves a length as it is in s only
+            raise ValueError(f"invalid number of data points ({n}) specified")
         s, axes = None if n is None else [n], [-1 if axis is None else axis]
     forward = not name.startswith("i")
     base = name.removeprefix("i")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from headwater.acml.streams.programs import empty, floats, groups, on_device, program, scalar, type_of
+from headwater.acml.streams.programs import empty, floats, groups, on_device, operand, program, scalar, type_of
 from headwater.errors import UsageError
 from headwater.runtime import Device, Stream
 
@@ -95,7 +95,8 @@ def gemm(alpha: Any, a: Matrix, b: Matrix, beta: Any, c: Matrix, cut: Tile | Non
 def matmul(a: Any, b: Any) -> Stream:
     """The product as `numpy.matmul` defines it, of streams, or of a stream and an array; it stays on the device."""
     device = next(value.device for value in (a, b) if isinstance(value, Stream))
-    dtype = np.result_type(a.dtype, np.asarray(b).dtype if not isinstance(b, Stream) else b.dtype)
+    a, b = operand(a), operand(b)
+    dtype = np.result_type(a.dtype, b.dtype)
     x, y = on_device(a, device, dtype), on_device(b, device, dtype)
     type_of(x, "matmul")
     if not x.ndim or not y.ndim:

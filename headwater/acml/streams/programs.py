@@ -36,6 +36,11 @@ def type_of(value: Any, what: str) -> str:
     return name
 
 
+def operand(value: Any) -> Any:
+    """A stream, or the array that NumPy makes of anything else."""
+    return value if isinstance(value, Stream) else np.asarray(value)
+
+
 def empty(like: Stream, shape: tuple[int, ...], dtype: Any = None) -> Stream:
     """A stream on the same device, whose contents are to be written."""
     kind = like.dtype if dtype is None else np.dtype(dtype)
