@@ -181,6 +181,31 @@ def test_wrong_arguments_of_generators():
         Generator().leapfrog(3, 3)
     with pytest.raises(UsageError, match="seeds are numbers of at least 0"):
         Generator("philox", -1)
+    for make, message in (
+        (lambda: Generator("philox", 1.5), "a seed is a whole number, not 1.5"),
+        (lambda: Generator("philox", "12"), "a seed is a whole number, not '12'"),
+        (lambda: Generator("philox", [1, 2, 3]), "philox has a key of 128 bits"),
+        (lambda: Generator("philox", [2**64, 0]), "philox has a key of 128 bits"),
+        (lambda: Generator("mt19937", 2**32), "seeds of mt19937 have 32 bits"),
+        (lambda: Generator("nag", [1, 2]), "nag takes one seed, not 2"),
+        (lambda: Generator("wichmann_hill", [1, 2, 3, 4]), "wichmann_hill takes one seed or 3, not 4"),
+        (lambda: Generator().random((2.7,)), "a size is a whole number, not 2.7"),
+        (lambda: Generator().random(-1), "a size is at least 0, not -1"),
+        (lambda: Generator().skip(0.5), "a count of numbers to skip is a whole number, not 0.5"),
+        (lambda: Generator().gaussian(3, "a", 1.0), "gaussian: xmu is 'a'"),
+        (lambda: Generator().uniform(3, -1.7e308, 1.7e308), "uniform: b is 1.7e\\+308"),
+        (lambda: Generator().binomial(3, 2.5, 0.5), "binomial: m is 2.5"),
+        (lambda: Generator().binomial(3, 2**40, 0.5), "do not fit into 32 bits"),
+        (lambda: Generator().poisson(3, 1e12), "do not fit into 32 bits"),
+        (lambda: Generator().geometric(3, 1e-300), "do not fit into 32 bits"),
+        (lambda: Generator().discreteuniform(3, 0, 2**40), "do not fit into 32 bits"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            make()
+    generator = Generator()
+    with pytest.raises(UsageError, match="32 bits"):
+        generator.geometric(3, 1e-300)
+    assert (generator.random(3) == Generator().random(3)).all()  # where it was
     assert Generator().random(0).shape == (0,)
     assert Generator().poisson((2, 0), 1.0).dtype == np.int32
 
@@ -230,3 +255,13 @@ def test_info_of_acmls_random_routines():
     with pytest.raises(UsageError, match="dranduniform: x has 10 elements, and 11 are needed"):
         acml.dranduniform(11, 0.0, 1.0, state, x)
     assert not x.any()
+    assert acml.drandinitialize(6, 1, [1], 1, state, 633) == 0
+    for _ in range(2):
+        assert acml.drandleapfrog(2**31 - 1, 1, state) == 0
+    with pytest.raises(UsageError, match="does not fit into 64 bits"):
+        acml.drandleapfrog(2**31 - 1, 1, state)
+    with pytest.raises(UsageError, match="drandskipahead: n is a whole number"):
+        acml.drandskipahead(2.5, state)
+    state.flags.writeable = False
+    with pytest.raises(UsageError, match="read-only"):
+        acml.dranduniform(5, 0.0, 1.0, state, x)

@@ -11,11 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from math import ceil, inf, isfinite, log1p, sqrt
+from math import ceil, isfinite, log1p, sqrt
 from typing import Any
 
 import numpy as np
 
+from headwater.errors import UsageError
+
+INT_MAX = 2**31 - 1
+"""Discrete results are ints of 32 bits, as ACML's."""
+_WHOLE = {"m", "np", "ns", "a", "b"}
+"""Arguments of discrete distributions that are whole numbers."""
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -55,6 +61,8 @@ def _fraction(at: int) -> Callable[..., bool]:
 
 def _inside(values: Array, distribution: Callable[[Array], Any], least: float, most: float) -> Any:
     """For each uniform number the least whole k whose distribution function is larger."""
+    if least > INT_MAX:
+        raise UsageError(f"results of about {least:.3g} do not fit into 32 bits")
     k = np.arange(max(0, int(least)), ceil(most) + 1, dtype=np.float64)
     return np.searchsorted(distribution(k)[:-1], values, side="right") + int(k[0])
 
@@ -91,7 +99,7 @@ def _geometric(u: Array, p: float) -> Any:
 @cache
 def table() -> dict[str, Distribution]:
     """Name in ACML -> distribution."""
-    two = (_any, lambda a, b: b >= a)
+    two = (_any, lambda a, b: b >= a and isfinite(b - a))
     return {
         "uniform": Distribution(("a", "b"), two, "UNIFORM"),
         "gaussian": Distribution(("xmu", "var"), (_any, _at_least_0(1)), "GAUSSIAN", lambda m, v: (m, sqrt(v))),
@@ -102,7 +110,7 @@ def table() -> dict[str, Distribution]:
         "weibull": Distribution(("a", "b"), (_positive(0), _positive(1)), "WEIBULL"),
         "triangular": Distribution(
             ("xmin", "xmed", "xmax"),
-            (_any, lambda a, b, c: a <= b, lambda a, b, c: b <= c and a < c),
+            (_any, lambda a, b, c: a <= b, lambda a, b, c: b <= c and a < c and isfinite(c - a)),
             "TRIANGULAR",
         ),
         "gamma": Distribution(
@@ -138,7 +146,11 @@ def table() -> dict[str, Distribution]:
 
 def illegal(row: Distribution, args: tuple[Any, ...]) -> int | None:
     """Which argument (from 0) has a value that the distribution does not allow; None if all are well."""
-    for at, test in enumerate(row.allowed):
-        if not isfinite(args[at]) or not test(*args) or args[at] in (inf, -inf):
+    for at, value in enumerate(args):
+        try:
+            well = isfinite(value)
+        except (TypeError, ValueError, OverflowError):  # no number, or one beyond all doubles
+            well = False
+        if not well or (row.discrete and row.arguments[at] in _WHOLE and value != int(value)):
             return at
-    return None
+    return next((at for at, test in enumerate(row.allowed) if not test(*args)), None)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from headwater.acml.random.distributions import illegal, table
-from headwater.acml.random.generators import LINEAR, RUN, Base, jumps, seeded
+from headwater.acml.random.distributions import INT_MAX, illegal, table
+from headwater.acml.random.generators import LINEAR, RUN, Base, counted, jumps, seeded
 from headwater.errors import UsageError
 from headwater.runtime import Device, Stream, compile, stream
 from headwater.runtime.interface import resolve
@@ -45,12 +45,14 @@ class Generator:
     def skip(self, count: int) -> Generator:
         """This generator ``count`` numbers later; it stays as it is itself. For mt19937 that takes a few
         nanoseconds a number, for the others no time."""
-        if count < 0:
+        steps = counted(count, "a count of numbers to skip")
+        if steps < 0:
             raise UsageError("a generator skips forward only")
-        return self._with(self.base.after(count))
+        return self._with(self.base.after(steps))
 
     def leapfrog(self, k: int, number: int) -> Generator:
         """A generator of this one's numbers k, k + number, k + 2 number …, k from 0."""
+        k, number = counted(k, "k"), counted(number, "number")
         if not 0 <= k < number:
             raise UsageError(f"the streams of {number} are 0 to {number - 1}, not {k}")
         return self._with(self.base.frog(k, number))
@@ -72,7 +74,10 @@ class Generator:
         at = illegal(row, args)
         if at is not None:
             raise UsageError(f"{distribution}: {row.arguments[at]} is {args[at]!r:.60}, which is not allowed")
-        shape = (int(size),) if hasattr(size, "__index__") else tuple(map(int, size))
+        extents: Any = size if isinstance(size, (Sequence, np.ndarray)) else (size,)
+        shape = tuple(counted(extent, "a size") for extent in extents)
+        if min(shape, default=0) < 0:
+            raise UsageError(f"a size is at least 0, not {size!r:.60}")
         device = self.device if self.device is not None else resolve("cpu")
         count = prod(shape)
         found: Any = (
@@ -80,9 +85,10 @@ class Generator:
         )
         flat = found if self.device else found.reshape(-1)
         if count:
-            self.base = fill(self.base, flat, count, device)
+            after = fill(self.base, flat, count, device)
             if distribution != "uniform" or args != (0.0, 1.0):
                 found = self._transform(row, args, found, device)
+            self.base = after  # not if the distribution refused
         elif row.discrete:
             found = _whole(found)
         return found
@@ -98,12 +104,18 @@ class Generator:
         u = np.asarray(found, np.float64).reshape(-1)
         least = 2.0**-55 if self.dtype == np.float64 else 2.0**-26
         values = row.inverse(np.maximum(u, least), *args).reshape(found.shape)
-        values = values.astype(np.int32 if row.discrete else self.dtype)
+        if row.discrete:
+            return _whole(stream(values, device=device) if self.device else values)
+        values = values.astype(self.dtype)
         return stream(values, device=device) if self.device else values
 
 
 def _whole(found: Any) -> Any:
-    values = np.asarray(found).astype(np.int32)
+    """Results as ints of 32 bits. UsageError where one does not fit."""
+    values = np.asarray(found)
+    if values.size and not (values.min() >= -INT_MAX - 1 and values.max() <= INT_MAX):
+        raise UsageError("there are results that do not fit into 32 bits", hint="scale the arguments down")
+    values = values.astype(np.int32)
     return stream(values, device=found.device) if isinstance(found, Stream) else values
 
 

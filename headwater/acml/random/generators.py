@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -102,34 +103,47 @@ class Base:
         return replace(self.after(k), leap=self.leap * number)
 
 
+def counted(value: Any, what: str) -> int:
+    """The value as an int; UsageError if it is no whole number."""
+    try:
+        return index(value)
+    except TypeError:
+        raise UsageError(f"{what} is a whole number, not {value!r:.60}") from None
+
+
 def seeded(name: str, seed: int | Sequence[int], single: bool = False) -> Base:
     """The generator at its beginning. ``seed``: one number of at least 0, or the words of a whole state.
 
     One seed gives mt19937 and philox NumPy's states (``RandomState(seed)``, and Philox with ``key=seed``), mrg32k3a
-    and ecuyer that word in all places, Wichmann and Hill's the seed modulo each modulus.
+    and ecuyer that word in all places, Wichmann and Hill's the seed modulo each modulus,
+    and nag twice the seed and 1 modulo 2^59.
     """
     if name not in NAMES:
         raise UsageError(f"no generator {name!r}", hint=f"there are {', '.join(NAMES)}")
-    words = [int(seed)] if isinstance(seed, (int, np.integer)) else [int(word) for word in seed]
+    several = isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, (str, bytes))
+    seeds: Any = seed if several else (seed,)
+    words = [counted(word, "a seed") for word in seeds]
     if not words or min(words) < 0:
         raise UsageError(f"seeds are numbers of at least 0, not {seed!r:.60}")
     if name == "philox":
+        if len(words) > 2 or (len(words) == 2 and max(words) >> 64) or words[0] >> 128:
+            raise UsageError("philox has a key of 128 bits: one seed, or two words of 64 bits")
         key = words[0] if len(words) == 1 else words[0] | words[1] << 64
-        if key >> 128:
-            raise UsageError("philox has a key of 128 bits")
         return Base(name, (0, 0, 0, 0, key & (2**64 - 1), key >> 64), single)
     if name == "mt19937":
+        if max(words) >> 32:
+            raise UsageError(f"seeds of mt19937 have 32 bits, and {max(words)} has more")
         if len(words) == 624:
-            return Base(name, tuple(word & 0xFFFFFFFF for word in words), single)
-        legacy = np.random.RandomState(words[0] & 0xFFFFFFFF if len(words) == 1 else [w & 0xFFFFFFFF for w in words])
+            return Base(name, tuple(words), single)
+        legacy = np.random.RandomState(words[0] if len(words) == 1 else words)
         return Base(name, tuple(map(int, legacy.get_state(legacy=False)["state"]["key"])), single)
     what = LINEAR[name]
     length = len(what.moduli) * what.order
+    if len(words) not in (1, length):
+        raise UsageError(f"{name} takes one seed{f' or {length}' if length > 1 else ''}, not {len(words)}")
     if name == "nag":
         return Base(name, ((2 * words[0] + 1) % 2**59,), single)
-    spread = (words * length)[:length] if len(words) == 1 else words[:length]
-    if len(spread) < length:
-        raise UsageError(f"{name} takes one seed or {length}, not {len(words)}")
+    spread = words * length if len(words) == 1 else words
     state = [word % what.moduli[i // what.order] for i, word in enumerate(spread)]
     for c in range(len(what.moduli)):
         if not any(state[c * what.order : (c + 1) * what.order]):

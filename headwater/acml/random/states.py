@@ -15,7 +15,7 @@ import numpy as np
 from headwater.acml.native import whole
 from headwater.acml.random.distributions import illegal, table
 from headwater.acml.random.generator import Generator
-from headwater.acml.random.generators import ACML_IDS, LINEAR, Base, seeded
+from headwater.acml.random.generators import ACML_IDS, LINEAR, Base, counted, seeded
 from headwater.errors import UsageError
 
 _MAGIC = 0x41434D4C
@@ -61,6 +61,8 @@ def _load(state: Any, single: bool) -> Base | None:
     """The generator of a STATE array; None if it is none, or of the other precision."""
     if not isinstance(state, np.ndarray) or state.dtype != np.int32 or state.ndim != 1 or state.size < 16:
         return None
+    if not state.flags.writeable:
+        raise UsageError("state is written and cannot be: the array is read-only")
     name = ACML_IDS.get((int(state[2]), int(state[3])))
     if name is None or state[1] != _MAGIC or state.size < _LENGTH[name] or state[_LENGTH[name] - 1] != _MAGIC:
         return None
@@ -100,7 +102,7 @@ def _initialize(name: str, single: bool, *args: Any) -> int:
         return -6
     if state.dtype != np.int32 or state.ndim != 1 or not state.flags.writeable:
         raise UsageError(f"{name}: state is an array of one dimension of int32")
-    words = [int(word) for word in np.atleast_1d(np.asarray(seed))[:seeds]]
+    words = [counted(word, f"{name}: a seed") for word in np.atleast_1d(np.asarray(seed))[:seeds]]
     if not words or min(words) < 0:
         return -3
     if 1 < len(words) < _SEEDS[found] and found != "mt19937":
@@ -112,7 +114,7 @@ def _initialize(name: str, single: bool, *args: Any) -> int:
 def _skip(name: str, single: bool, *args: Any) -> int:
     if len(args) != 2:
         raise UsageError(f"{name}(n, state) takes 2 arguments, not {len(args)}")
-    count = args[0].__index__()
+    count = counted(args[0], f"{name}: n")
     base = _load(args[1], single)
     if count < 0 or base is None:
         return -1 if count < 0 else -2
@@ -131,6 +133,8 @@ def _leapfrog(name: str, single: bool, *args: Any) -> int:
         return -2
     if base is None:
         return -3
+    if base.leap * number >= 2**64:
+        raise UsageError(f"{name}: a leap of {base.leap * number} does not fit into 64 bits")
     _save(base.frog(k - 1, number), args[2])
     return 0
 
