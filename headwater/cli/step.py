@@ -111,6 +111,8 @@ def _converse(session: Session[Any], script: Iterator[str] | None, args: argpars
         except KeyboardInterrupt:
             if script is not None:
                 raise
+        if script is not None and session.stepper is not None and session.stepper.stop.reason == "interrupt":
+            raise KeyboardInterrupt
     return script is not None
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.base.numbers import natural
 from headwater.cli import step_views as views
+from headwater.emulate.wave.layout import LANES
 from headwater.errors import UsageError
 
 if TYPE_CHECKING:
@@ -161,16 +162,26 @@ def _print(session: Session[Any], words: list[str]) -> list[Text]:
     if name.lower() in names:
         value = stepper.register(name)
         if isinstance(value, int):
-            return views.number(name, value)
+            return views.number(name, value, kind)
+        if matched["last"]:
+            raise UsageError(f"{words[0]}: one lane or all are printed", hint=f"print {name} or {name}[{first}]")
         if matched["first"]:
-            return views.number(words[0], int(value[first % 64]), kind)
+            return views.number(words[0], int(value[_known_lane(first)]), kind)
         return views.grid(name, value, stepper.machine.active(stepper.machine.waves[stepper.wave]), kind)
+    if kind:
+        raise UsageError(f"{name} is memory, printed as what it holds", hint="types are for registers")
     last = int(matched["last"] or first + (1 if matched["first"] else _ELEMENTS))
     return views.elements(name, stepper.read(name, first, max(last - first, 0)), first)
 
 
 def _lane(session: Session[Any], words: list[str]) -> list[Text]:
-    return views.lane(_stepper(session), _number(words, "a lane") % 64)
+    return views.lane(_stepper(session), _known_lane(_number(words, "a lane")))
+
+
+def _known_lane(lane: int) -> int:
+    if lane >= LANES:
+        raise UsageError(f"there is no lane {lane}", hint=f"lanes are 0 to {LANES - 1}")
+    return lane
 
 
 def _lds(session: Session[Any], words: list[str]) -> list[Text]:

@@ -174,6 +174,8 @@ def _shown(words: np.ndarray[Any, Any], kind: str) -> list[str]:
 
 def number(name: str, value: int, kind: str = "") -> list[Text]:
     """One number: in all types if none is asked for."""
+    if kind and value >> 32:
+        raise UsageError(f"{name} has more than 32 bits", hint=f"print {name}, without a type")
     if kind:
         return line(f"{name} = {_shown(np.array([value], np.uint32), kind)[0]}")
     text = f"{name} = {value:#x} = {value}"

@@ -7,8 +7,8 @@ of those that lie further back fewer are kept, so that memory stays bounded and 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +27,8 @@ LIMIT: Final = 10_000_000
 
 _DWORDS: np.dtype[Any] = np.dtype(np.uint32)
 _BYTES: np.dtype[Any] = np.dtype(np.uint8)
+_MASKS: Final = ("exec", "vcc")
+"""Scalars of 64 bits: hexadecimal in `state`, as many readers of JSON have no whole numbers beyond 2^53."""
 Done = Callable[[int], Stop | None]
 
 
@@ -162,14 +164,26 @@ class Stepper:
             raise UsageError(f"{position} instructions: they count from 0")
         if position < self.position or self.fault is not None:
             self._restore(bisect_right(self._snapshots, position, key=lambda one: one[0]) - 1)
-        while self.position < position:
-            number = self._ready()
-            if number is None:
-                raise UsageError(f"the launch has {self.position} instructions", hint="go to one of them")
-            if not self._advance(number):
-                return self._stopped(Stop("fault", str(self.fault)))
+        with self._whole():
+            while self.position < position:
+                number = self._ready()
+                if number is None:
+                    raise UsageError(f"the launch has {self.position} instructions", hint="go to one of them")
+                if not self._advance(number):
+                    return self._stopped(Stop("fault", str(self.fault)))
         self._settle()
         return self._stopped(Stop("step" if position else "start"))
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Whoever interrupts what runs inside sees no instruction half run: its beginning is gone back to."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            position = self.position
+            self._restore(len(self._snapshots) - 1)
+            self.go_to(position)
+            raise
 
     def _settle(self) -> None:
         """Show the wavefront whose turn it is, if it is known; a work-group that has ended stays in view."""
@@ -197,12 +211,10 @@ class Stepper:
         """Run until ``done``, which is asked after each instruction with the wavefront that ran it, gives a stop, or
         something else does."""
         try:
-            return self._stopped(self._go(done, limit, stops))
-        except KeyboardInterrupt:  # in the middle of an instruction
-            position = self.position
-            self._restore(len(self._snapshots) - 1)
-            self.go_to(position)
-            return self._stopped(Stop("interrupt", f"interrupted after {position:,} instructions"))
+            with self._whole():
+                return self._stopped(self._go(done, limit, stops))
+        except KeyboardInterrupt:
+            return self._stopped(Stop("interrupt", f"interrupted after {self.position:,} instructions"))
 
     def _go(self, done: Done, limit: int, stops: bool) -> Stop:
         begin = self.position
@@ -425,7 +437,8 @@ class Stepper:
         while at >= 0:
             start = self._snapshots[at][0]
             self._restore(at)
-            found = self._last_stop(end)
+            with self._whole():
+                found = self._last_stop(end)
             if found is not None:
                 position, wave, stop = found
                 self.go_to_wave(position, wave)
@@ -584,7 +597,8 @@ class Stepper:
         if registers and machine.waves:
             wave = machine.waves[self.wave]
             found["vectors"] = {name: machine.vector(wave, n).tolist() for name, n in machine.vectors.items()}
-            found["scalars"] = {name: machine.scalar(wave, name) for name in machine.scalars}
+            scalars = {name: machine.scalar(wave, name) for name in machine.scalars}
+            found["scalars"] = {n: f"{v:#018x}" if n in _MASKS else v for n, v in scalars.items()}
         found["lds"] = {"nbytes": len(machine.lds), "dwords": self.read("lds", 0, memory).tolist()}
         found["memories"] = [
             {

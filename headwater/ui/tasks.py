@@ -542,8 +542,8 @@ def _step(given: Given) -> dict[str, Any]:
 
 
 def _lanes(text: str) -> tuple[int, int]:
-    found = [int(word) for word in text.replace(",", " ").split() if word.isdigit()]
-    if len(found) != 2:
+    found = [natural(word) for word in text.replace(",", " ").split()]
+    if len(found) != 2 or found[0] is None or found[1] is None:
         raise UsageError("two lanes are compared", hint="such as 0 1")
     return found[0], found[1]
 

@@ -1,7 +1,12 @@
 """Stepping through kernels of both families: known values, the translator's results, and the way back."""
 
 import json
+import os
 import random
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -371,3 +376,90 @@ __kernel void p(read_only image2d_t a, write_only image2d_t b)
             session.finish()
         assert np.array_equal(out, pixels + 1)
         assert capsys.readouterr().out == "at 3 2\n"
+
+
+def interrupted_at(stepper, monkeypatch, count):
+    """From now on the instruction behind so many is half run when it is interrupted: done, but not counted."""
+    step, left = stepper.machine.step, [count]
+
+    def half(wave):
+        step(wave)
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(stepper.machine, "step", half)
+
+
+@pytest.mark.parametrize("device", FAMILIES)
+def test_an_interruption_leaves_no_instruction_half_run(program, device, monkeypatch):
+    session, y = stepping(program, device)
+    with session:
+        stepper = session.stepper
+        stepper.go_to(150)
+        wanted = seen(stepper)
+        stepper.go_to(0)
+        interrupted_at(stepper, monkeypatch, 151)
+        stop = stepper.finish()
+        assert (stop.reason, stepper.position) == ("interrupt", 150)
+        assert seen(stepper) == wanted
+        stepper.go_to(0)
+        interrupted_at(stepper, monkeypatch, 101)
+        with pytest.raises(KeyboardInterrupt):
+            stepper.go_to(150)
+        assert stepper.position == 100
+        stepper.go_to(150)
+        assert seen(stepper) == wanted
+        interrupted_at(stepper, monkeypatch, 5)
+        with pytest.raises(KeyboardInterrupt):
+            stepper.back()
+        stepper.go_to(150)
+        assert seen(stepper) == wanted
+        session.finish()
+    x = np.full(256, -1, np.float32)
+    program.sums[(256,), (128,)](X, x, 256, device=device)
+    assert np.array_equal(y, x)
+
+
+@pytest.mark.parametrize("device", FAMILIES)
+def test_numbers_of_a_state_are_exact_as_doubles(program, device):
+    session, _ = stepping(program, device)
+    with session:
+        scalars = session.stepper.state()["scalars"]
+        assert scalars["exec"] == "0xffffffffffffffff"
+        assert all(value < 1 << 53 for value in scalars.values() if not isinstance(value, str))
+
+
+def test_lanes_ranges_and_types_that_are_not_printed_are_refused(program):
+    from headwater.cli.step_commands import answer
+
+    session, _ = stepping(program, "vega64")
+    with session:
+        assert answer(session, "print exec")[0].plain.startswith("exec = 0xffffffffffffffff")
+        assert answer(session, "print s0 hex")[0].plain.count("=") == 1
+        for wrong, said in (
+            ("print v0[64]", "no lane 64"),
+            ("lane 64", "no lane 64"),
+            ("print v0[0:4]", "one lane or all"),
+            ("print y f32", "is memory"),
+            ("print exec f32", "more than 32 bits"),
+        ):
+            with pytest.raises(UsageError, match=said):
+                answer(session, wrong)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_ctrl_c_ends_a_script(tmp_path):
+    path = tmp_path / "endless.cl"
+    path.write_text(SOURCE)
+    command = [sys.executable, "-m", "headwater", "step", str(path), "zeros:64", "100000000", "--global", "1"]
+    command += ["--kernel", "endless", "--device", "vega64"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:
+        process.stdin.write("finish; print x\n")
+        process.stdin.close()
+        assert process.stdout.readline().startswith("work-group")
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert "x[0]" not in process.stdout.read()
