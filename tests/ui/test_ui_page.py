@@ -149,6 +149,33 @@ def test_a_kernel_from_edit_to_result(tab):
     assert "token" not in page.url
 
 
+def test_what_is_saved_is_the_source_the_listing_and_the_analysis(tab):
+    opened = tab()
+    page = opened.page
+    opened.write(SAXPY)
+    opened.compiled("saxpy")
+    page.wait_for_selector(".code .cm-line:has-text('v_fma_f32')")
+
+    def saved(what):
+        with page.expect_download() as told:
+            page.select_option("select[aria-label=Save]", label=what)
+        return told.value.suggested_filename, Path(told.value.path()).read_text(encoding="utf-8")
+
+    assert saved("Source")[1] == SAXPY
+    name, listing = saved("Machine code")
+    assert name.endswith(".txt")
+    assert "v_fma_f32" in listing
+    name, text = saved("Analysis as JSON")
+    assert name.endswith(".json")
+    assert '"saxpy"' in text
+    assert isinstance(json.loads(text), (dict, list))
+    name, text = saved("Report as one HTML file")
+    assert name.endswith(".html")
+    assert "saxpy" in text
+    assert "<html" in text
+    assert not re.search(r'(?:src|href)="(?:https?:)?//', text)
+
+
 def test_every_chip_is_in_the_table_and_chooses_the_code(tab):
     from headwater import chips
 
@@ -234,6 +261,7 @@ def test_stepping_to_a_known_value_and_back(tab):
     memory = page.locator("#panel-step .card:has(h3:has-text('y ')) .memory span")
     page.wait_for_selector("#panel-step .line .watch")
     assert memory.nth(3).inner_text() == "7"
+    assert page.locator("tr:has(th:text-is('exec')) td").inner_text() == "0xffffffffffffffff"
     page.click("[data-step=back]")
     page.wait_for_selector("#panel-step .card .memory span:nth-child(4):text-is('1')")
     page.click("#panel-step button:text-is('f32')")

@@ -29,7 +29,7 @@ interface State {
   breakpoints: { number: number; text: string; hits: number }[];
   watchpoints: { number: number; text: string; hits: number }[];
   vectors: Record<string, number[]>;
-  scalars: Record<string, number>;
+  scalars: Record<string, number | string>;
   lds: { nbytes: number; dwords: number[] };
   memories: { name: string; nbytes: number; writable: boolean; type: string | null; elements: number[] }[];
 }
@@ -151,7 +151,7 @@ export class StepView {
   }
 
   private toggle(place: Place): void {
-    const known = this.state?.breakpoints.find((one) => one.text.includes(`@${place.label}`));
+    const known = this.state?.breakpoints.find((one) => one.text === `@${place.label}`);
     void (known ? this.act("delete", { n: known.number }) : this.act("break", { at: `@${place.label}` }));
   }
 
@@ -174,7 +174,7 @@ export class StepView {
         const pane = this.parts.code;
         if (row.offsetTop < pane.scrollTop || row.offsetTop > pane.scrollTop + pane.clientHeight - 40) pane.scrollTop = row.offsetTop - pane.clientHeight / 3;
       }
-      row.firstElementChild!.setAttribute("aria-pressed", String(state.breakpoints.some((stop) => stop.text.includes(`@${one.label}`))));
+      row.firstElementChild!.setAttribute("aria-pressed", String(state.breakpoints.some((stop) => stop.text === `@${one.label}`)));
     });
     fill(
       this.parts.stops,
@@ -212,11 +212,10 @@ export class StepView {
           return h("td", { class: `${on ? "" : "off"} ${before && before[lane] !== value ? "changed" : ""}`, title: `lane ${lane}${on ? "" : ", does not execute"}` }, shown(value));
         }))))),
     );
-    const wave = state.wavefronts.find((one) => one.number === state.wavefront);
     fill(
       this.parts.scalars,
       h("table", { class: "values" }, h("tbody", {}, ...Object.entries(state.scalars).map(([name, value]) =>
-        h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "n" }, name === "exec" && wave ? wave.exec : value > 0xffffffff ? `0x${value.toString(16)}` : shown(value)))))),
+        h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: "n" }, typeof value === "string" ? value : shown(value)))))),
     );
   }
 
