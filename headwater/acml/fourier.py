@@ -68,7 +68,10 @@ def _call(name: str, kind: str, transform: str, arguments: list[str], *args: Any
         if label in ("x", "y", "comm"):
             continue
         if label == "scale":
-            values[label] = float(values[label])
+            try:
+                values[label] = float(values[label])
+            except (TypeError, ValueError, OverflowError):
+                raise UsageError(f"{name}: scale is a real number, not {values[label]!r:.60}") from None
         elif label in ("inpl", "ltrans"):
             values[label] = bool(values[label])
         else:

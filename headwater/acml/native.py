@@ -198,7 +198,12 @@ class Routine:
         for p in self.arguments:
             if p.kind == "flag":
                 flag = values[p.name]
-                flag = str(flag)[:1].upper() if not isinstance(flag, bytes) else flag[:1].decode().upper()
+                if p.letters.isdigit():
+                    flag = str(whole(flag, p.name, name))
+                elif isinstance(flag, (str, bytes)):
+                    flag = (flag if isinstance(flag, str) else flag.decode("latin-1"))[:1].upper()
+                else:
+                    raise UsageError(f"{name}: {p.name} is a letter, not {flag!r:.60}")
                 if not flag or flag not in p.letters:
                     first = first or Illegal(
                         p.position, f"{p.name} is {values[p.name]!r}, not one of {', '.join(p.letters)}"
@@ -307,7 +312,7 @@ class Routine:
                 return self._real(value)
             number = complex(value)
             return (self._real * 2)(number.real, number.imag)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise UsageError(f"{self.row.name}: {p.name} is a number, not {value!r:.60}") from None
 
     def _with_info(self, pointers: list[Any], keep: list[Any], unknown: list[tuple[int, Parameter]]) -> int:

@@ -42,7 +42,7 @@ def source(row: Row) -> str | None:
     ints = [p for p in parameters if p.kind in ("int", "any", "leading", "increment")]
     for p in parameters:
         if p.kind == "flag":
-            lines.append(f"    flag_{p.name} = letters_{p.name}.get({p.name})")
+            lines.append(f"    flag_{p.name} = letters_{p.name}.get({p.name}) if {p.name}.__class__ is str else None")
             test(f"flag_{p.name} is None")
     for p in ints:
         least = {"int": 0, "leading": 1}.get(p.kind, -(2**31 - 1))
@@ -79,7 +79,11 @@ def source(row: Row) -> str | None:
     lines.append(f"    ints = Ints({', '.join([*(p.name for p in ints), *('0' if row.info else '')])})")
     lines.append("    base = addressof(ints)")
     if numbers:
-        lines += [f"    numbers = Numbers({', '.join(texts)})", "    first = addressof(numbers)"]
+        lines += [
+            f"    try: numbers = Numbers({', '.join(texts)})",
+            f"    except OverflowError: return general({names})",  # an int beyond all doubles
+            "    first = addressof(numbers)",
+        ]
     pointers, at = [], 0
     size = sizes["r"]
     for p in parameters:

@@ -127,6 +127,13 @@ def _way(name: str) -> Way:
     return CupyWay() if name == "cupy" else DeviceWay(resolve(name))
 
 
+def _named(devices: Sequence[str]) -> tuple[Way, ...]:
+    """The ways of those names, each once."""
+    if isinstance(devices, str) or not devices:
+        raise UsageError(f"devices is a list of names, not {devices!r}", hint='devices=["processor", "gpu"]')
+    return tuple(dict.fromkeys(_way(name) for name in devices))
+
+
 @cache
 def present() -> tuple[Way, ...]:
     """The processor, and this machine's GPUs: by CuPy where it is installed, else by OpenCL. No simulated chip."""
@@ -244,7 +251,7 @@ def matmul(a: Any, b: Any, *, devices: Sequence[str] | None = None) -> Any:
         if decided(a.shape[0], b.shape[1], a.shape[1], kind) == ways[:1]:
             return np.matmul(a, b)
     else:
-        ways = tuple(_way(name) for name in devices)
+        ways = _named(devices)
         if not _is_plain(a, b):
             return np.matmul(a, b)
     made = plan(a.shape[0], b.shape[1], a.shape[1], a.dtype, ways)
@@ -329,7 +336,7 @@ def explain(function: Any, a: Any, b: Any, *, devices: Sequence[str] | None = No
     """
     if getattr(function, "__name__", "") not in ("matmul", "dot") or not _is_plain(a, b):
         raise UsageError("explain takes matmul or dot and two matrices of one type: acml.explain(acml.matmul, a, b)")
-    ways = present() if devices is None else tuple(_way(name) for name in devices)
+    ways = present() if devices is None else _named(devices)
     made = plan(a.shape[0], b.shape[1], a.shape[1], a.dtype, ways)
     for way in ways:
         made.measured[way.name] = best(lambda way=way: way.product(a, way.keep(b)), 3)  # type: ignore[misc]

@@ -44,14 +44,25 @@ def names() -> dict[str, tuple[str, str, int | None]]:
 def function(name: str) -> Any:
     """The function of that name. KeyError if ACML_MV has none."""
     what, kind, count = names()[name]
-    made: Any = partial(_number, what, kind) if count == 1 else partial(_array, name, what, kind, count)
+    made: Any = partial(_number, name, what, kind) if count == 1 else partial(_array, name, what, kind, count)
     made.__doc__ = f"``{name}``: {what} of ACML_MV; see `headwater.acml.vector`."
     return made
 
 
-def _number(what: str, kind: str, *args: Any) -> Any:
+def _real(name: str, label: str, value: Any, dtype: Any) -> Any:
+    """The value as a number of the type. UsageError if it is none."""
+    try:
+        return dtype(float(value))
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"{name}: {label} is a real number, not {value!r:.60}") from None
+
+
+def _number(name: str, what: str, kind: str, *args: Any) -> Any:
     dtype = np.float64 if kind == "d" else np.float32
-    numbers: list[Any] = [dtype(value) for value in args]
+    count = 2 if what == "pow" else 1
+    if len(args) != count:
+        raise UsageError(f"{name} takes {count} arguments, not {len(args)}")
+    numbers = [_real(name, "an argument", value, dtype) for value in args]
     with np.errstate(all="ignore"):
         if what == "sincos":
             return np.sin(numbers[0]), np.cos(numbers[0])
@@ -75,7 +86,7 @@ def _array(name: str, what: str, kind: str, fixed: int | None, *args: Any) -> No
     parts = []
     for label, array in zip(wanted[-len(arrays) :], arrays, strict=True):
         if what == "powx" and label == "y":
-            parts.append(dtype.type(array))
+            parts.append(_real(name, label, array, dtype.type))
             continue
         if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
             raise UsageError(f"{name}: {label} is an array of one dimension of {dtype}")

@@ -298,3 +298,26 @@ def test_names_of_scipy_work_on_arrays_and_unknown_names_are_refused():
     assert close("d", acml.ifft(acml.fft(b, axis=0), axis=0), b)
     assert not hasattr(acml, "dgemmm")
     assert {"dgemm", "zheevd", "fft", "vrda_exp", "zfft1d", "solve"} <= set(dir(acml))
+
+
+ONE = np.asfortranarray(np.eye(2))
+
+
+@pytest.mark.parametrize("flag", [None, 7, ["N"]])
+def test_flags_are_letters(flag):
+    c = np.zeros((2, 2), order="F")
+    with pytest.raises(UsageError, match="dgemm: transa is a letter, not "):
+        acml.dgemm(flag, "N", 2, 2, 2, 1.0, ONE, 2, ONE, 2, 0.0, c, 2)
+    with pytest.raises(UsageError, match=r"transa is b'.xff', not one of N, T, C"):
+        acml.dgemm(b"\xff", "N", 2, 2, 2, 1.0, ONE, 2, ONE, 2, 0.0, c, 2)
+    acml.dgemm(b"N", "No", 2, 2, 2, 1.0, ONE, 2, ONE, 2, 0.0, c, 2)
+    assert (c == np.eye(2)).all()
+    assert acml.dsygv(12, "N", "U", 2, c, 2, ONE, 2, np.zeros(2)) == -1  # not 1
+    assert acml.dsygv(1, "N", "U", 2, c, 2, ONE, 2, np.zeros(2)) == 0
+
+
+@pytest.mark.parametrize("alpha", [10**400, "1", None, [1.0, 2.0]])
+def test_numbers_are_numbers(alpha):
+    c = np.zeros((2, 2), order="F")
+    with pytest.raises(UsageError, match="gemm: alpha is a number, not "):
+        acml.dgemm("N", "N", 2, 2, 2, alpha, ONE, 2, ONE, 2, 0.0, c, 2)

@@ -171,3 +171,11 @@ def test_matmul_is_numpys_for_other_shapes():
 def test_headwater_does_not_import_the_library_by_itself():
     code = "import sys, headwater, headwater.runtime; sys.exit(any('acml' in name or name == 'scipy' for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize("devices", [[], (), "cpu"])
+def test_devices_are_a_list_of_names(devices):
+    with pytest.raises(UsageError, match="devices is a list of names, not "):
+        acml.matmul(np.eye(2), np.eye(2), devices=devices)
+    with pytest.raises(UsageError, match="devices is a list of names, not "):
+        acml.explain(acml.matmul, np.eye(2), np.eye(2), devices=devices)

@@ -132,6 +132,16 @@ def test_vector_maths_names_and_lengths():
         acml.vrda_log(-1, x, y)
     with pytest.raises(UsageError, match="vrda_log: x is an array of one dimension of float64"):
         acml.vrda_log(1, single, y)
+    for call, message in (
+        (lambda: acml.fastexp("a"), "fastexp: an argument is a real number, not 'a'"),
+        (lambda: acml.fastexp(np.ones(3)), "fastexp: an argument is a real number, not array"),
+        (lambda: acml.fastpow(1.0), "fastpow takes 2 arguments, not 1"),
+        (lambda: acml.fastsin(1.0, 2.0), "fastsin takes 1 arguments, not 2"),
+        (lambda: acml.vrsa_powxf(2, single, single, single), "vrsa_powxf: y is a real number, not array"),
+        (lambda: acml.zfft1dx(-1, "a", True, 4, numbers(4), 1, None, 1, None), "zfft1dx: scale is a real number"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            call()
     special = np.array([np.inf, np.nan, -0.0])
     acml.vrda_exp(3, special, z[:3])
     assert z[0] == np.inf
