@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from headwater.base.numbers import natural
 from headwater.cli.options import Parser
 from headwater.errors import UsageError
 
@@ -51,9 +52,11 @@ def main(words: Sequence[str]) -> int:
     from headwater.ui.app import MOST_MESSAGE_BYTES, application, lanes, own_hosts
     from headwater.ui.workers import Pool
 
-    port = int(args.port) if args.port.strip().isdigit() else -1
-    if not 0 <= port < 1 << 16:
+    port = natural(args.port)
+    if port is None or port >= 1 << 16:
         raise UsageError(f"--port takes a number up to 65535, not {args.port!r}")
+    if args.host in ("0.0.0.0", "::"):
+        raise UsageError(f"--host {args.host} is no address that a browser names", hint="say one of this machine's")
     state = _state(args.file) if args.file else ""
     listening = listen(args.host, port)
     port = listening.getsockname()[1]

@@ -72,3 +72,16 @@ def test_a_worker_that_closes_its_pipe_and_stays_is_not_waited_for(monkeypatch):
         await pool.close()
 
     asyncio.run(scene())
+
+
+@pytest.mark.parametrize(
+    "words", [["--port", "²"], ["--port", "65536"], ["--host", "0.0.0.0"], ["--host", "::"]], ids=str
+)
+def test_addresses_that_no_browser_could_open_are_refused(words):
+    for needed in ("starlette", "uvicorn", "websockets"):
+        pytest.importorskip(needed)
+    from headwater.cli.ui import main
+    from headwater.errors import UsageError
+
+    with pytest.raises(UsageError, match=words[0]):
+        main([*words, "--no-browser"])
