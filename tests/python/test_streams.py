@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
+from headwater.errors import LaunchError
 from tests.python.machine_code import instructions
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -357,3 +358,36 @@ def test_program_text_leaves_no_module_behind():
     with pytest.raises(hw.SourceError):
         hw.compile("def (:\n", language="python")
     assert not [name for name in set(sys.modules) - before if name.startswith("headwater_kernels_")]
+
+
+def test_plain_python_refuses_what_devices_refuse():
+    @hw.stream_kernel
+    def more(a, b):
+        return a + b
+
+    @hw.stream_kernel
+    def twice(a: hw.float3):
+        return a * 2.0
+
+    @hw.stream_kernel(reduction=True)
+    def total(a, b):
+        return a + b
+
+    x = np.ones(4, np.float32)
+    blocks = np.ones((3, 4), np.float32)
+    for call in (more, more.python):
+        for bad in ((-1, 3), (3, 9), (2, 2)):
+            with pytest.raises(LaunchError, match="is empty or not inside the output"):
+                call(x, 1.0, domain=bad)
+        with pytest.raises(LaunchError, match="have different shapes"):
+            call(x, x[:2])
+        with pytest.raises(LaunchError, match=r"shape (is )?\(0,\)"):
+            call(x[:0], x[:0])
+    for call in (total, total.python):
+        with pytest.raises(LaunchError, match=r"cannot reduce shape \(3, 4\) to \(2, 1\)"):
+            call(blocks, shape=(2, 1))
+        with pytest.raises(LaunchError, match=r"shape (is )?\(0,\)"):
+            call(x[:0])
+    for call in (twice, twice.python):
+        with pytest.raises(LaunchError, match=r"shape \(2, 2\)"):
+            call(np.ones((2, 2), np.float32))

@@ -26,6 +26,7 @@ from headwater.python.types import (
     of_annotation,
     of_dtype,
 )
+from headwater.runtime.brook.plan import check_target, checked_domain
 from headwater.runtime.brook.program import BrookKernel, BrookProgram, of_function
 from headwater.runtime.python_functions import PythonFunction, Watched, annotations_of, source_error, unchanged, watch
 from headwater.runtime.streams import Stream, SubStream
@@ -273,8 +274,14 @@ class StreamKernel(PythonFunction):
         if self.reduction:
             given = args if len(args) == 1 else self._bound_stream(args, named)[:1]
             array = np.asarray(given[0])
-            _, kinds = self._types((array, array))
-            return plain_streams.fold(self.python_function, array, kinds[-1], wanted)
+            special = self._special_for((array, array))
+            kind = special.kinds[-1]
+            whole = self._whole(array, kind)
+            if wanted is not None:
+                signature = special.kernel.signature
+                result = next(p for p in signature.parameters if p.kind == "reduce")
+                wanted = check_target(signature, result, whole, wanted)
+            return plain_streams.fold(self.python_function, array, kind, wanted)
         args = self.bound(args, named)
         if named:
             raise LaunchError(f"{self.name} takes no {next(iter(named))} in plain Python")
@@ -284,6 +291,12 @@ class StreamKernel(PythonFunction):
         arrays = [
             (np.asarray(v), k) for v, k, r in zip(args, special.kinds, special.roles, strict=True) if r == "element"
         ]
+        shapes = {self._whole(array, kind) for array, kind in arrays}
+        if wanted is None and not outs and len(shapes) > 1:
+            raise LaunchError(
+                f"{self.name}: the streams have different shapes, {', '.join(map(str, sorted(shapes)))}",
+                hint="shape=(rows, columns)",
+            )
         whole = wanted or _extent(outs, results, arrays)
         if whole is None:
             written = [args[at].shape for at in special.translation.written]
@@ -294,10 +307,20 @@ class StreamKernel(PythonFunction):
             outs = [np.zeros((*whole, *_axis(kind)), _dtype(kind)) for _, kind in results]
         start, end = domain or ((0,) * len(whole), whole)
         ends = tuple(e if isinstance(e, tuple) else (e,) for e in (start, end))
+        start, end = checked_domain(special.kernel.signature, (ends[0], ends[1]), whole)
         triples = list(zip(special.roles, args, special.kinds, strict=True))
         pairs = [(array, kind) for array, (_, kind) in zip(outs, results, strict=True)]
-        plain_streams.run(self.python_function, triples, whole, (ends[0], ends[1]), pairs)
+        plain_streams.run(self.python_function, triples, whole, (start, end), pairs)
         return None if not outs else outs[0] if len(outs) == 1 else tuple(outs)
+
+    def _whole(self, array: Any, kind: Type) -> tuple[int, ...]:
+        """The shape of a stream in elements; LaunchError if it has none, or if they are not of ``kind``."""
+        axis = _axis(kind)
+        shape = tuple(array.shape)
+        whole = shape[: len(shape) - len(axis)]
+        if shape[len(whole) :] != axis or not all(whole) or not whole:
+            raise LaunchError(f"{self.name}: shape {shape} is no stream of {kind.name}")
+        return whole
 
     def __repr__(self) -> str:
         what = "Reduction" if self.reduction else "Stream kernel"
