@@ -112,9 +112,9 @@ SHOC's rows run the kernels that its generator makes for each chip, with fewer i
 work-items for each compute unit, and take the best of several work-group sizes, as SHOC does. Known differences that no
 publication explains are left as they are:
 
-- SHOC's strided writes (work-items 4 KiB apart) are slower on the chips than in the model. HD 7970 and HD 5670 both
-  write one dword every 7.5 ns on each 32-bit channel, about as often as rows can be activated; in the model the L2
-  combines two of three dwords with others of their lines.
+- SHOC's strided writes (work-items 4 KiB apart) are much slower on HD 7970 than in the model, as are the strided reads
+  on HD 5670. HD 7970 and HD 5670 both write one dword every 7.5 ns on each 32-bit channel, about as often as rows can
+  be activated; on HD 7970 the model's L2 combines about two of three dwords with others of their lines.
 - FirePro W9100 writes local memory at a quarter of the rate of HD 7970, per compute unit and clock, in the same kernel.
   The hardware hardly explains that.
 - HD 5670's 300 ns to DRAM contradict the 300 to 600 cycles of the same guide (the chip's file says 500). The pointer
