@@ -276,11 +276,11 @@ class StreamKernel(PythonFunction):
             array = np.asarray(given[0])
             special = self._special_for((array, array))
             kind = special.kinds[-1]
-            whole = self._whole(array, kind)
+            extent = self._whole(array, kind)
             if wanted is not None:
                 signature = special.kernel.signature
                 result = next(p for p in signature.parameters if p.kind == "reduce")
-                wanted = check_target(signature, result, whole, wanted)
+                wanted = check_target(signature, result, extent, wanted)
             return plain_streams.fold(self.python_function, array, kind, wanted)
         args = self.bound(args, named)
         if named:
