@@ -269,6 +269,8 @@ class Routine:
                 step = 1 if kind == "array" else values[self.row.parameters[at + 1].name]
                 leading = step if kind == "matrix" else 0
                 address = memory(array, self._dtypes[p.type], needed[p.name], leading, (p, name))
+                if p.is_pivots:
+                    self._test_pivots(p, values[p.name], needed[p.name])
                 if count := needed[p.name]:
                     size = self._dtypes[p.type].itemsize
                     columns = (count - 1) // abs(step) + 1
@@ -288,6 +290,14 @@ class Routine:
                 pointers.append(byref(ctypes.c_int(values[p.name])))
         self._test_aliases(values, spans)
         return pointers, keep, unknown
+
+    def _test_pivots(self, p: Parameter, array: Any, count: int) -> None:
+        """Illegal for rows that are not there: LAPACK would read and write behind its arrays."""
+        rows = array.ravel("K")[:count]
+        if self.row.name[1:].startswith(("sy", "he")):  # a block of two rows has minus its number (LAPACK, xSYTRF)
+            rows = np.abs(rows)
+        if wrong := [int(row) for row in rows if not 1 <= row <= count][:1]:
+            raise Illegal(p.position, f"{p.name} names row {wrong[0]} of {count}")
 
     def _test_aliases(self, values: dict[str, Any], spans: dict[str, tuple[int, int, Any, Any]]) -> None:
         def used(name: str) -> Any:

@@ -28,9 +28,9 @@ DATA = f"pointer(id({{0}}) + {_HEAD}).value" if _IS_THERE else "{0}.ctypes.data"
 def source(row: Row) -> str | None:
     """The function ``call(…)`` over the names `general`, `function`, `letters`, `Ints`, `Numbers`, `Reals`, `address`,
     `ndarray`, `dtypes`, `addressof`, `pointer` and the table's helpers. None for routines with
-    workspaces or complex values."""
+    workspaces, pivots or complex values."""
     parameters = row.parameters
-    if any(p.hidden for p in parameters) or (row.value == "t" and row.prefix in "cz"):
+    if any(p.hidden or p.is_pivots for p in parameters) or (row.value == "t" and row.prefix in "cz"):
         return None
     names = ", ".join(p.name for p in parameters)
     lines = [f"def call({names}):"]

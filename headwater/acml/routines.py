@@ -180,6 +180,11 @@ class Parameter:
     queried: bool = False
     position: int = 0
 
+    @property
+    def is_pivots(self) -> bool:
+        """Whether it holds the rows that an earlier factorization exchanged."""
+        return self.type == "i" and self.kind == "array" and not self.written and not self.hidden
+
 
 @dataclass(frozen=True)
 class Row:

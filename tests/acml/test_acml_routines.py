@@ -188,6 +188,18 @@ def test_drivers_solve_and_decompose(kind, n):
         assert close(kind, np.sort_complex(wr + 1j * wi), np.sort_complex(np.linalg.eigvals(a)), 20000)
 
 
+@pytest.mark.parametrize("row", [0, 3, -1, 100])
+def test_pivots_of_rows_that_are_not_there(row):
+    """LAPACK does not look at them: it would leave its arrays."""
+    a, b = np.eye(2, order="F"), np.ones((2, 1), order="F")
+    pivots = np.array([1, row], np.int32)
+    assert acml.dgetrs("N", 2, 1, a, 2, pivots, b, 2) == -6
+    assert acml.dgbtrs("N", 2, 0, 0, 1, np.ones((1, 2), order="F"), 1, pivots, b, 2) == -8
+    assert acml.dgetri(2, a, 2, pivots) == -4
+    assert acml.dsytrs("U", 2, 1, a, 2, pivots, b, 2) == (0 if row == -1 else -6)
+    assert acml.dgetrs("N", 2, 1, a, 2, np.array([1, 2], np.int32), b, 2) == 0
+
+
 @pytest.mark.parametrize("kind", "sdcz")
 def test_factorizations(kind):
     m, n = 9, 6
