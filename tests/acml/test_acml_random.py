@@ -113,6 +113,15 @@ DISCRETE = {
 }
 
 
+def test_lognormal_numbers_reach_both_ends_of_a_double():
+    """Not only powers of two that are doubles themselves: up to infinity, and through subnormal numbers to 0."""
+    for mean in (709.5, 1e5, -710.0, -740.0, -1e5, 0.0, 709.0):
+        (found,) = Generator("philox", 3).draw("lognormal", 1, mean, 0.0)
+        with np.errstate(over="ignore", under="ignore"):
+            wanted = np.exp(mean)
+        assert found == wanted or abs(found - wanted) <= max(4e-13 * wanted, 5e-324)
+
+
 def test_every_distribution_is_tested():
     assert {*CONTINUOUS, *DISCRETE} == set(table())
 

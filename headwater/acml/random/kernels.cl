@@ -212,16 +212,18 @@ T logarithm(T x)
     return C(e) * C(0.693147180369123816490) + (C(e) * C(1.90821492927058770002e-10) + 2 * (r + r * sum));
 }
 
+// Powers of two that are no T themselves come in two steps; beyond the limit there is infinity, or 0.
 T exponential(T x)
 {
-    const T limit = C(BIAS) * C(0.69314718);
+    const T limit = C(1.5) * C(BIAS) * C(0.69314718);
     x = x > limit ? limit : x < -limit ? -limit : x;
     const T k = floor(x * C(1.4426950408889634) + C(0.5));
     const T r = (x - k * C(0.693147180369123816490)) - k * C(1.90821492927058770002e-10);
     T sum = 1;
     for (int i = 14; i >= 1; --i)
         sum = 1 + sum * r / C(i);
-    return sum * FROM_BITS((BITS)((int)k + BIAS) << MANTISSA);
+    const int first = (int)k / 2, second = (int)k - first;
+    return sum * FROM_BITS((BITS)(first + BIAS) << MANTISSA) * FROM_BITS((BITS)(second + BIAS) << MANTISSA);
 }
 
 // sin(pi t) / cos(pi t) for |t| <= 1/2.
