@@ -118,7 +118,6 @@ def _spread(
     domain = _Domain(total, len(devices), granule)
     found: list[tuple[int, Any]] = []
     rows = [0] * len(devices)
-    errors: list[BaseException] = []
 
     def work(number: int) -> None:
         try:
@@ -128,18 +127,11 @@ def _spread(
                 found.append((begin, run(devices[number], begin, end)))
                 domain.done(number, end - begin, time.perf_counter() - began)
                 rows[number] += end - begin
-        except BaseException as error:
+        except BaseException:
             domain.failed = True
-            errors.append(error)
+            raise
 
-    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(1, len(devices))]
-    for thread in threads:
-        thread.start()
-    work(0)
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+    on_each(len(devices), work)
     if shares is not None:
         for device, count in zip(devices, rows, strict=True):
             shares[device.name] = shares.get(device.name, 0) + count
