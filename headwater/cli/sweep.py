@@ -36,6 +36,7 @@ examples:
   headwater sweep plan.toml --results results --shard 3/8          # in a job array: eight of these
   headwater sweep plan.toml --results results --dask tcp://head:8786
   headwater sweep tune.toml --results results --minimise seconds --each n
+  headwater sweep tune.toml --results results --minimise seconds --trials 40
 
 docs/sweep.md describes plans.
 """
@@ -66,6 +67,12 @@ def parser(name: str = "") -> Parser:
     )
     search.add_argument(
         "--each", metavar="NAME", action="append", default=[], help="find it for each of these values of the plan, too"
+    )
+    search.add_argument(
+        "--trials",
+        metavar="N",
+        help="try N points for each chip, chosen one after the other by what was found before (pip install "
+        "headwater[optuna])",
     )
     where = made.add_argument_group("where it is computed")
     where.add_argument("--workers", "-n", metavar="N", help="processes (default: one for each processor)")
@@ -121,13 +128,18 @@ def _sweep(args: argparse.Namespace) -> int:
         raise UsageError("a search is not computed in parts, and computes nothing again: leave --shard and --retry out")
     if args.each and not args.minimise:
         raise UsageError("--each says for what --minimise finds the least", hint="add --minimise seconds")
+    if args.trials is not None and not args.minimise:
+        raise UsageError("--trials says how many points --minimise tries", hint="add --minimise seconds")
+    trials = None if args.trials is None else whole_from_one(args.trials, "--trials")
     line = ProgressLine()
     best: list[dict[str, Any]] = []
     try:
         with line:
             options: dict[str, Any] = {"workers": workers, "dask": args.dask, "progress": line.show}
             if args.minimise:
-                best, state = entry.minimise(made, args.results, args.minimise, each=args.each, **options)
+                best, state = entry.minimise(
+                    made, args.results, args.minimise, each=args.each, trials=trials, **options
+                )
             else:
                 state = entry.run(made, Store(args.results, create=True), part=part, retry=args.retry, **options)
     except KeyboardInterrupt:

@@ -70,18 +70,25 @@ def minimise(
     column: str = "seconds",
     *,
     each: Sequence[str] = (),
+    trials: int | None = None,
     workers: int | None = None,
     dask: Any = None,
     progress: Callable[[State], None] | None = None,
 ) -> tuple[list[dict[str, Any]], State]:
-    """The points of a plan with the least of a figure, by successive halving: one for each device, each combination of
-    figures that are set, and of the values named by ``each``. Everything else competes. Returns their rows, and what
-    was computed."""
-    from headwater.sweep import halving
+    """The points of a plan with the least of a figure: one for each device, each combination of figures that are set,
+    and of the values named by ``each``. Everything else competes. Returns their rows, and what was computed.
 
+    ``trials``: so many points, chosen by Optuna, are tried for each of these; by default all points compete, by
+    successive halving. UsageError if the plan or its rows lack what is asked for, or Optuna is not installed."""
+    from headwater.sweep import halving, trials as tried
+
+    made = plans.read(plan)
     store = Store(results, create=True)
-    with closing(engine(workers, dask)) as made:
-        found = halving.minimise(plans.read(plan), column, each, store, made, progress)
+    with closing(engine(workers, dask)) as works:
+        if trials is None:
+            found = halving.minimise(made, column, each, store, works, progress)
+        else:
+            found = tried.minimise(made, column, each, trials, store, works, progress)
     store.compact()
     return found
 

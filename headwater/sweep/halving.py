@@ -11,17 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from headwater.errors import UsageError
-from headwater.sweep import work
-from headwater.sweep.plan import Job, Plan, Point
+from headwater.sweep import candidates
+from headwater.sweep.candidates import Candidate, Result
+from headwater.sweep.plan import Plan
 from headwater.sweep.run import Engine, Run, State
 from headwater.sweep.store import Store
 
 KEPT: Final = 3
 """One of so many points goes on to the next rung, which replays so many times more of the work-groups."""
 PARTS: Final = (1 / KEPT**2, 1 / KEPT, 1.0)
-
-Candidate = tuple[Job, Point]
 
 
 def minimise(
@@ -35,61 +33,26 @@ def minimise(
     """The best row for each combination of ``each``, the device and the figures that are set, as the
     store has it; and what was computed. UsageError if rows have no such figure, or the plan no such value."""
     names = ("device", *(axis.name for axis in plan.figures), *each)
-    candidates = list(plan.points())
-    _check(each, candidates)
+    candidates.refuse_unknown(each, plan)
     whole = State()
     left: dict[tuple[Any, ...], list[Candidate]] = {}
-    for job, point in candidates:
+    for job, point in plan.points():
         left.setdefault(tuple(point.values.get(name) for name in names), []).append((job, point))
     best: list[dict[str, Any]] = []
     for part in PARTS:
         rung = {key: [(job, replace(point, part=part)) for job, point in some] for key, some in left.items()}
-        _add(whole, Run(_grouped(rung), store, engine, progress).run())
+        groups = candidates.grouped(one for some in rung.values() for one in some)
+        whole.add(Run(groups, store, engine, progress).run())
         best, left = [], {}
         for key, some in rung.items():
-            ranked = sorted(_ranked(some, column, store), key=lambda one: one[0])
+            ranked = _ranked(some, column, store)
             if ranked:
-                best.append(ranked[0][1])
-                left[key] = [candidate for _, _, candidate in ranked[: -(-len(some) // KEPT)]]
+                best.append(ranked[0][0].row)
+                left[key] = [candidate for _, candidate in ranked[: -(-len(some) // KEPT)]]
     return best, whole
 
 
-def _check(each: Sequence[str], candidates: Sequence[Candidate]) -> None:
-    known = {name for _, point in candidates for name in point.values}
-    for name in each:
-        if name not in known:
-            raise UsageError(f"the plan has no value {name!r}", hint=f"it has {', '.join(sorted(known))}")
-
-
-def _grouped(rung: dict[tuple[Any, ...], list[Candidate]]) -> list[tuple[Job, list[Point]]]:
-    found: dict[bytes, tuple[Job, list[Point]]] = {}
-    for some in rung.values():
-        for job, point in some:
-            found.setdefault(job.slot, (job, []))[1].append(point)
-    return list(found.values())
-
-
-def _ranked(
-    some: Sequence[Candidate], column: str, store: Store
-) -> list[tuple[tuple[float, int], dict[str, Any], Candidate]]:
-    """Figure and row of each candidate that has one; of equals the first in the plan is better."""
-    found = []
-    for number, (job, point) in enumerate(some):
-        base = store.base(job.slot)
-        row = None if base is None else store.row(work.key_of(base, point))
-        if row is None or "error" in row["found"]:
-            continue
-        figure = row["found"].get(column)
-        if isinstance(figure, bool) or not isinstance(figure, (int, float)):
-            numbers = sorted(name for name, value in row["found"].items() if isinstance(value, (int, float)))
-            raise UsageError(f"{column!r} cannot be minimised: rows have {', '.join(numbers)}")
-        found.append(((float(figure), number), row, (job, point)))
-    return found
-
-
-def _add(whole: State, one: State) -> None:
-    whole.points += one.points
-    whole.found += one.found
-    whole.done += one.done
-    whole.failed += one.failed
-    whole.notes += one.notes
+def _ranked(some: Sequence[Candidate], column: str, store: Store) -> list[tuple[Result, Candidate]]:
+    """The candidates that have a figure, the least first; of equals, the first in the plan."""
+    results = ((candidates.result(one, column, store), one) for one in some)
+    return sorted(((found, one) for found, one in results if found is not None), key=lambda pair: pair[0].figure)

@@ -6,6 +6,7 @@ differ in the chip's figures only: one launch, which is recorded once.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import os
@@ -69,7 +70,7 @@ class KernelPlan:
         """What a table calls the kernel."""
         return self.name or Path(self.filename).stem
 
-    @property
+    @functools.cached_property
     def used(self) -> frozenset[str]:
         """The values that its texts ask for."""
         texts = (*self.texts.values(), *self.arguments)
@@ -149,23 +150,34 @@ class Plan:
             raise UsageError(
                 f"the plan has {total:,} points, more than {MOST_POINTS:,}", hint="sample it: see docs/sweep.md"
             )
-        recorded_on = _recorders(self.chips)
         for kernel in self.kernels:
             axes = (*kernel.axes, *self.figures)
             drawn = [axis for axis in axes if axis.draw is not None]
             grid = [axis for axis in axes if axis.draw is None]
-            used = kernel.used
-            for device, chip in self.chips:
-                known = _figures_of(chip)
+            for device, _ in self.chips:
                 for place in self._places(drawn):
                     for choice in itertools.product(*(axis.choices for axis in grid)):
                         chosen = {axis.name: value for axis, value in zip(grid, choice, strict=True)} | place
-                        values = {axis.name: chosen[axis.name] for axis in axes}
-                        at = {"kernel": kernel.label, "device": device, **values}
-                        names = _Names(known, at)
-                        if all(expressions.holds(one, names) for one in self.constraints):
-                            settings = tuple(f"{one.name}={values[one.name]!r}" for one in self.figures)
-                            yield self._job(kernel, recorded_on[device], names, used), Point(at, chip, settings)
+                        found = self.point(kernel, device, chosen)
+                        if found is not None:
+                            yield found
+
+    def point(self, kernel: KernelPlan, device: str, chosen: Mapping[str, Value]) -> tuple[Job, Point] | None:
+        """The point of a kernel on a device where each axis has the value that was ``chosen``, with its job; None if
+        the plan's constraints leave it out."""
+        values = {axis.name: chosen[axis.name] for axis in (*kernel.axes, *self.figures)}
+        at = {"kernel": kernel.label, "device": device, **values}
+        place = self._devices[device]
+        names = _Names(place.figures, at)
+        if not all(expressions.holds(one, names) for one in self.constraints):
+            return None
+        settings = tuple(f"{one.name}={values[one.name]!r}" for one in self.figures)
+        return self._job(kernel, place.recorder, names), Point(at, place.chip, settings)
+
+    @functools.cached_property
+    def _devices(self) -> dict[str, _Device]:
+        recorders = _recorders(self.chips)
+        return {name: _Device(chip, recorders[name], _figures_of(chip)) for name, chip in self.chips}
 
     def _count(self, kernel: KernelPlan) -> int:
         axes = (*kernel.axes, *self.figures)
@@ -179,8 +191,8 @@ class Plan:
         for numbers in sample(self.method, self.sampled, len(drawn), self.seed):
             yield {axis.name: axis.draw(x) for axis, x in zip(drawn, numbers, strict=True) if axis.draw is not None}
 
-    def _job(self, kernel: KernelPlan, chip: Chip, names: Mapping[str, Any], used: frozenset[str]) -> Job:
-        key = id(kernel), chip.name, *(names[name] for name in sorted(used))
+    def _job(self, kernel: KernelPlan, chip: Chip, names: Mapping[str, Any]) -> Job:
+        key = id(kernel), chip.name, *(names[name] for name in sorted(kernel.used))
         found = self._jobs.get(key)
         if found is None:
             found = self._jobs[key] = self._made(kernel, chip, names)
@@ -215,6 +227,15 @@ class Plan:
             self.tolerance,
             self.time_limit,
         )
+
+
+@dataclass(frozen=True)
+class _Device:
+    """A chip of the plan, the chip that records for it, and its figures by their full names."""
+
+    chip: Chip
+    recorder: Chip
+    figures: dict[str, Any]
 
 
 class _Names(dict[str, Any]):

@@ -76,6 +76,14 @@ class State:
         """Seconds that the rest will take; None while nobody can tell."""
         return self.left / self.rate if self.rate and self.done > 1 else None
 
+    def add(self, other: State) -> None:
+        """Count what another run of the same search did."""
+        self.points += other.points
+        self.found += other.found
+        self.done += other.done
+        self.failed += other.failed
+        self.notes += other.notes
+
 
 @dataclass(eq=False)
 class _Open:
