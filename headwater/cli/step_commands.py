@@ -13,6 +13,7 @@ from headwater.base.numbers import natural
 from headwater.cli import step_views as views
 from headwater.emulate.wave.layout import LANES
 from headwater.errors import UsageError
+from headwater.step.stops import element_number
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -157,7 +158,7 @@ def _print(session: Session[Any], words: list[str]) -> list[Text]:
     kind = words[1] if len(words) == 2 else ""
     matched = _PART.fullmatch(words[0])
     assert matched is not None
-    name, first = matched["name"], int(matched["first"] or 0)
+    name, first = matched["name"], element_number(matched["first"] or "0")
     names = {known.lower() for known in (*stepper.machine.vectors, *stepper.machine.scalars)}
     if name.lower() in names:
         value = stepper.register(name)
@@ -170,7 +171,7 @@ def _print(session: Session[Any], words: list[str]) -> list[Text]:
         return views.grid(name, value, stepper.machine.active(stepper.machine.waves[stepper.wave]), kind)
     if kind:
         raise UsageError(f"{name} is memory, printed as what it holds", hint="types are for registers")
-    last = int(matched["last"] or first + (1 if matched["first"] else _ELEMENTS))
+    last = element_number(matched["last"]) if matched["last"] else first + (1 if matched["first"] else _ELEMENTS)
     return views.elements(name, stepper.read(name, first, max(last - first, 0)), first)
 
 

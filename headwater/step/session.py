@@ -84,7 +84,6 @@ class Session(Generic[T]):
 
     def _wait(self) -> None:
         """Until the next launch, or the end of the call, the error of which is raised."""
-        self.stepper = None
         kind, value = self._answers.get()
         if kind == "launch":
             self.stepper = value
@@ -94,6 +93,17 @@ class Session(Generic[T]):
         elif not isinstance(value, Abandoned):
             raise value
 
+    def _order(self, order: str) -> None:
+        """Tell the thread of the call what becomes of this launch, and wait. Who is interrupted meanwhile has left: the
+        call ends at its next launch."""
+        self.stepper = None
+        try:
+            self._orders.put(order)
+            self._wait()
+        except KeyboardInterrupt:
+            self._orders.put("abandon")
+            raise
+
     def next_launch(self) -> bool:
         """Run this launch to its end and go on to the beginning of the next one; False if there is none. The launch's
         KernelFault is raised if it has one."""
@@ -102,8 +112,7 @@ class Session(Generic[T]):
         while not self.stepper.ended and self.stepper.fault is None:
             if self.stepper.finish().reason == "interrupt":
                 raise KeyboardInterrupt
-        self._orders.put("ended")
-        self._wait()
+        self._order("ended")
         return self.stepper is not None
 
     def finish(self) -> T:
@@ -118,8 +127,7 @@ class Session(Generic[T]):
         if self.stepper is not None:
             self._native = True
             self.stepper.go_to(0)
-            self._orders.put("native")
-            self._wait()
+            self._order("native")
         return self.result  # type: ignore[return-value]
 
     def close(self) -> None:
@@ -127,8 +135,7 @@ class Session(Generic[T]):
         if self.stepper is not None:
             self._native = True
             self.stepper.go_to(0)
-            self._orders.put("abandon")
-            self._wait()
+            self._order("abandon")
 
     def __enter__(self) -> Session[T]:
         return self

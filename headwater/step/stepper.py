@@ -7,14 +7,16 @@ of those that lie further back fewer are kept, so that memory stays bounded and 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import numpy as np
 
+from headwater.base.numbers import whole
 from headwater.emulate.wave.layout import LANES
 from headwater.errors import KernelFault, UsageError
+from headwater.step.interrupts import Interrupts
 from headwater.step.machine import AT_BARRIER, ENDED, RUNNING, Machine, Place, Size
 from headwater.step.stops import Breakpoint, Stop, Watchpoint, breakpoint_at, watchpoint_on
 
@@ -55,6 +57,7 @@ class Stepper:
         self._last = -1
         self._lines: dict[int, Place] = {}
         self._snapshots: list[tuple[int, Any]] = []
+        self._interrupts = Interrupts()
         self._ready()
         self._snapshots.append((0, self._saved()))
 
@@ -162,10 +165,11 @@ class Stepper:
         order of wavefronts as before. UsageError if the launch has fewer."""
         if position < 0:
             raise UsageError(f"{position} instructions: they count from 0")
-        if position < self.position or self.fault is not None:
-            self._restore(bisect_right(self._snapshots, position, key=lambda one: one[0]) - 1)
         with self._whole():
+            if position < self.position or self.fault is not None:
+                self._restore(bisect_right(self._snapshots, position, key=lambda one: one[0]) - 1)
             while self.position < position:
+                self._interrupts.check()
                 number = self._ready()
                 if number is None:
                     raise UsageError(f"the launch has {self.position} instructions", hint="go to one of them")
@@ -176,14 +180,18 @@ class Stepper:
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """Whoever interrupts what runs inside sees no instruction half run: its beginning is gone back to."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            position = self.position
-            self._restore(len(self._snapshots) - 1)
-            self.go_to(position)
-            raise
+        """Whoever interrupts what runs inside sees no instruction half run: signals wait for its end; where something
+        else raises KeyboardInterrupt, its beginning is gone back to."""
+        with self._interrupts.held():
+            try:
+                yield
+            except KeyboardInterrupt:
+                position = self.position
+                self._restore(len(self._snapshots) - 1)
+                while self.position < position and (number := self._ready()) is not None and self._advance(number):
+                    pass
+                self._settle()
+                raise
 
     def _settle(self) -> None:
         """Show the wavefront whose turn it is, if it is known; a work-group that has ended stays in view."""
@@ -219,6 +227,7 @@ class Stepper:
     def _go(self, done: Done, limit: int, stops: bool) -> Stop:
         begin = self.position
         while self.position - begin < limit:
+            self._interrupts.check()
             number = self._ready()
             if number is None:
                 return Stop("end", "all work-groups have ended")
@@ -436,8 +445,8 @@ class Stepper:
         at = bisect_right(self._snapshots, max(end - 1, 0), key=lambda one: one[0]) - 1
         while at >= 0:
             start = self._snapshots[at][0]
-            self._restore(at)
             with self._whole():
+                self._restore(at)
                 found = self._last_stop(end)
             if found is not None:
                 position, wave, stop = found
@@ -452,6 +461,7 @@ class Stepper:
         found = None
         hits = {n: p.hits for n, p in self.breakpoints.items()}
         while self.position < end:
+            self._interrupts.check()
             number = self._ready()
             if number is None:
                 break
@@ -485,8 +495,11 @@ class Stepper:
         """Run this work-group to its end, and begin with another that has not been run yet."""
         machine = self.machine
         x, y, z = machine.groups
-        if not all(0 <= at < count for at, count in zip(group, (x, y, z), strict=True)):
-            raise UsageError(f"there is no work-group {group}", hint=f"there are {x} x {y} x {z}")
+        places = [whole(at) for at in group] if isinstance(group, Sequence) else []
+        inside = [at for at, count in zip(places, (x, y, z), strict=False) if at is not None and 0 <= at < count]
+        if len(places) != 3 or len(inside) != 3:
+            raise UsageError(f"there is no work-group {group!r:.60}", hint=f"there are {x} x {y} x {z}")
+        group = (inside[0], inside[1], inside[2])
         number = (group[2] * y + group[1]) * x + group[0]
         if number >= machine.total:
             raise UsageError(f"there is no work-group {group}", hint=f"{machine.total} are drawn")

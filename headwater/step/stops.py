@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from headwater.base.numbers import natural
 from headwater.errors import UsageError
 from headwater.step.machine import Machine, Place
 
@@ -131,7 +132,7 @@ def breakpoint_at(machine: Machine, number: int, where: str, wave: int = -1) -> 
         return Breakpoint(number, text, addresses=found, wave=wave)
     matched = _LINE.fullmatch(text)
     if matched:
-        return _at_line(machine, number, text, matched["file"] or "", int(matched["line"]), wave)
+        return _at_line(machine, number, text, matched["file"] or "", element_number(matched["line"]), wave)
     wanted = text.lower()
     names = sorted({name.lower() for place in code for name in place.mnemonics})
     chosen = {n for n in names if n == wanted or (wanted.endswith("*") and n.startswith(wanted[:-1]))}
@@ -157,6 +158,14 @@ def _at_line(machine: Machine, number: int, text: str, file: str, line: int, wav
     return Breakpoint(number, text, line, places[0].file, frozenset(p.address for p in places), wave)
 
 
+def element_number(digits: str) -> int:
+    """What digits stand for. UsageError for more of them than any memory has elements."""
+    found = natural(digits)
+    if found is None:
+        raise UsageError(f"{digits[:20]}… is no number of a line or an element")
+    return found
+
+
 def _range(code: Sequence[Place]) -> str:
     return f"@{code[0].label} to @{code[-1].label}" if code else "none"
 
@@ -167,8 +176,8 @@ def watchpoint_on(machine: Machine, number: int, what: str, wave: int) -> Watchp
     text = what.strip()
     matched = _PART.fullmatch(text)
     name, first, last = (text, None, None) if matched is None else (matched["name"], matched["first"], matched["last"])
-    begin = int(first) if first is not None else 0
-    end = int(last) if last is not None else begin + 1
+    begin = element_number(first) if first is not None else 0
+    end = element_number(last) if last is not None else begin + 1
     vector = next((known for known in machine.vectors if known.lower() == name.lower()), None)
     if vector is not None:
         lanes = slice(begin, end) if first is not None else slice(0, 64)

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -55,6 +56,7 @@ reduce void total(float a<>, reduce float r<>)
 }
 """
 X = np.arange(256, dtype=np.float32)
+HUGE = ("break {}", "watch y[{}]", "watch y[0:{}]", "watch v0[{}]", "print y[{}]", "print y[0:{}]")
 FAMILIES = ["vega64", "hd5870", "hd6970"]
 
 
@@ -282,8 +284,9 @@ def test_work_groups_are_run_in_the_order_that_is_asked_for(program):
         assert (y[128:] == -1).all()
         with pytest.raises(UsageError, match="has been run already"):
             stepper.begin_group((0, 0, 0))
-        with pytest.raises(UsageError, match="there is no work-group"):
-            stepper.begin_group((2, 0, 0))
+        for wrong in ((2, 0, 0), (0, 0), (0, 0, 0, 0), (0.5, 0, 0), "000", 1):
+            with pytest.raises(UsageError, match="there is no work-group"):
+                stepper.begin_group(wrong)
         assert stepper.to_group_end().reason == "end"
         stepper.go_to(0)
         stepper.begin_group((1, 0, 0))
@@ -421,6 +424,61 @@ def test_an_interruption_leaves_no_instruction_half_run(program, device, monkeyp
     assert np.array_equal(y, x)
 
 
+def there_and_back(stepper):
+    stepper.go_to(0)
+    stepper.go_to(140)
+    stepper.go_to(0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_signals_wait_for_the_end_of_an_instruction_and_of_a_way_back(program, monkeypatch):
+    """Wherever Ctrl-C falls, also twice, each state is one between two instructions."""
+    session, _ = stepping(program, "vega64")
+    with session:
+        stepper = session.stepper
+        stepper.go_to(140)
+        wanted = seen(stepper)
+        for where in ("machine.step", "machine.restore", "machine.saved", "_ready"):
+            *path, name = where.split(".")
+            owner = getattr(stepper, path[0]) if path else stepper
+            real, left = getattr(owner, name), [2]
+
+            def sent(*args, real=real, left=left):
+                result = real(*args)
+                left[0] -= 1
+                if left[0] in (0, 1):
+                    os.kill(os.getpid(), signal.SIGINT)
+                return result
+
+            monkeypatch.setattr(owner, name, sent)
+            with pytest.raises(KeyboardInterrupt):
+                there_and_back(stepper)
+            monkeypatch.undo()
+            stepper.go_to(0)
+            stepper.go_to(140)
+            assert seen(stepper) == wanted
+            assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_who_is_interrupted_while_the_call_goes_on_has_left_it(program):
+    first, second, go_on = np.full(64, -1, np.int32), np.full(64, -1, np.int32), threading.Event()
+
+    def launches():
+        program.plain[(64,), (64,)](np.arange(64, dtype=np.int32), first, 64, device="vega64")
+        os.kill(os.getpid(), signal.SIGINT)
+        go_on.wait(30)
+        program.plain[(64,), (64,)](np.arange(64, dtype=np.int32), second, 64, device="vega64")
+
+    with Session(launches) as session, pytest.raises(KeyboardInterrupt):
+        session.next_launch()
+    go_on.set()
+    session._thread.join(30)
+    assert not session._thread.is_alive()
+    assert (first >= 0).all()
+    assert (second == -1).all()
+
+
 @pytest.mark.parametrize("device", FAMILIES)
 def test_numbers_of_a_state_are_exact_as_doubles(program, device):
     session, _ = stepping(program, device)
@@ -443,6 +501,9 @@ def test_lanes_ranges_and_types_that_are_not_printed_are_refused(program):
             ("print v0[0:4]", "one lane or all"),
             ("print y f32", "is memory"),
             ("print exec f32", "more than 32 bits"),
+            *((f"{command.format('9' * 5000)}", "no number of a line or an element") for command in HUGE),
+            (f"goto {'9' * 5000}", "a number of instructions"),
+            (f"group {'9' * 5000}", "no work-group"),
         ):
             with pytest.raises(UsageError, match=said):
                 answer(session, wrong)
