@@ -67,9 +67,7 @@ def host(folder: str) -> str:
     files["host.c"] = (here / "icd_host.c").read_text(encoding="utf-8")
     for name, content in files.items():
         Path(folder, name).write_text(content, encoding="utf-8")
-    caches = {name: os.path.join(folder, "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
-    command = ["cc", "-O2", "-fno-sanitize=undefined", "-o", "host", "host.c", "-ldl"]
-    done = toolchain.run(command, cwd=folder, environment=caches)
+    done = toolchain.cc(["-O2", "-o", "host", "host.c", "-ldl"], folder)
     if done.returncode:
         raise SystemExit(done.stderr.decode(errors="replace"))
     return os.path.join(folder, "host")

@@ -1,12 +1,12 @@
 """A shim's C and a system's name pass in; the shared library that a host program loads passes out.
 
-It is compiled by Zig's C driver, which has the C libraries' headers of every system, and kept in the cache. On Linux it
-wants a C library of 2017 or later.
+Wheels contain it for every system of `TARGETS` (``build_backend.py``). Elsewhere it is compiled at its first use by
+Zig's C driver, which has the C libraries' headers of every system, and kept in the cache. On Linux it wants a C library
+of 2017 or later.
 """
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from collections.abc import Mapping
@@ -20,15 +20,18 @@ from headwater.native import toolchain
 
 FOLDER = Path(__file__).with_name("shim")
 """What all shims have in common."""
-_FORMAT = "shim 3"
+SHIPPED = Path(__file__).parents[1] / "data" / "shims"
+"""Where a wheel has them: a folder for each, named by `Shim.key`."""
+_FORMAT = "shim 4"
 _FLAGS = (
     "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror",
-    "-fno-sanitize=undefined", "-s", "-D_FILE_OFFSET_BITS=64",
+    "-s", "-D_FILE_OFFSET_BITS=64",
 )  # fmt: skip
 
-_LINK = {"linux": ("-Wl,-Bsymbolic", "-lpthread", "-ldl")}
-"""By `sys.platform`. A loader has functions of the same names; a program that is linked with it has them first, and
-without ``-Bsymbolic`` our table of functions would hold the loader's, which call themselves for ever."""
+_LINK = {"linux": ("-Wl,-Bsymbolic", "-Wl,-z,defs", "-lpthread", "-ldl")}
+"""By `sys.platform`. Nothing may be undefined: Zig's run-time library is not linked. A loader has functions of the same
+names; a program that is linked with it has them first, and without ``-Bsymbolic`` our table of functions would hold the
+loader's, which call themselves for ever."""
 
 TARGETS = {
     ("linux", "x86_64"): "x86_64-linux-gnu.2.27",
@@ -55,32 +58,45 @@ class Shim:
         paths = [*sorted(FOLDER.iterdir()), *sorted(self.folder.iterdir())]
         return {path.name: path.read_text(encoding="utf-8") for path in paths} | dict(self.generated)
 
+    def key(self, system: str, machine: str) -> str:
+        """Names the library for a system: it changes with whatever the library is made of. DeviceError where there is
+        none."""
+        return cache.key(_FORMAT, self._target(system, machine), VERSION, repr(self.sources()), *_flags(system))
+
     def build(self, system: str = sys.platform, machine: str = "") -> Path:
-        """The library for a system, from the cache or the compiler. InternalError if it does not compile."""
+        """The library for a system, from the wheel, the cache or the compiler. InternalError if it does not compile."""
+        key = self.key(system, machine)
+        shipped = SHIPPED / key / self.name
+        if shipped.is_file():
+            return shipped
+        found = cache.get(key)
+        if found is None:
+            found = cache.put(key, {self.name: self.compile(system, machine)})
+        return found / self.name
+
+    def compile(self, system: str, machine: str) -> bytes:
+        """The library for a system, from the compiler. InternalError if it does not compile."""
+        sources, target = self.sources(), self._target(system, machine)
+        with temporary.folder() as folder:
+            for name, text in sources.items():
+                Path(folder, name).write_text(text, encoding="utf-8")
+            files = [name for name in sources if name.endswith(".c")]
+            version = f'-DHEADWATER_VERSION="{VERSION}"'
+            done = toolchain.cc(["-target", target, version, "-o", self.name, *files, *_flags(system)], folder)
+            if done.returncode:
+                said = done.stderr.decode(errors="replace").strip()[-4000:]
+                raise InternalError(f"compiling the library of the {self.what} failed: {said}")
+            return Path(folder, self.name).read_bytes()
+
+    def _target(self, system: str, machine: str) -> str:
         name = (machine or platform.machine()).lower()
         machine = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}.get(name, name)
         target = TARGETS.get((system, machine))
         if target is None:
             known = ", ".join(f"{machine} on {system}" for system, machine in TARGETS)
             raise DeviceError(f"there is no {self.what} for {machine} on {system}", hint=f"there are for {known}")
-        sources = self.sources()
-        key = cache.key(_FORMAT, target, VERSION, repr(sources), *_FLAGS, *_LINK.get(system, ()))
-        found = cache.get(key)
-        if found is None:
-            found = cache.put(key, {self.name: self._compile(sources, target, system)})
-        return found / self.name
+        return target
 
-    def _compile(self, sources: dict[str, str], target: str, system: str) -> bytes:
-        with temporary.folder() as folder:
-            for name, text in sources.items():
-                Path(folder, name).write_text(text, encoding="utf-8")
-            files = [name for name in sources if name.endswith(".c")]
-            link = _LINK.get(system, ())
-            version = f'-DHEADWATER_VERSION="{VERSION}"'
-            command = ["cc", "-target", target, *_FLAGS, version, "-o", self.name, *files, *link]
-            caches = {name: os.path.join(folder, "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
-            done = toolchain.run(command, cwd=folder, environment=caches)
-            if done.returncode:
-                said = done.stderr.decode(errors="replace").strip()[-4000:]
-                raise InternalError(f"compiling the library of the {self.what} failed: {said}")
-            return Path(folder, self.name).read_bytes()
+
+def _flags(system: str) -> tuple[str, ...]:
+    return (*_FLAGS, *_LINK.get(system, ()))

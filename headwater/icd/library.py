@@ -21,6 +21,11 @@ def generated() -> dict[str, str]:
     return {"cl_constants.h": "#pragma once\n" + constants.c_definitions(), "protocol.h": protocol.c_header()}
 
 
+def shim(system: str = sys.platform) -> Shim:
+    """The platform's C."""
+    return Shim("OpenCL platform", library_name(system), FOLDER, generated())
+
+
 def build(system: str = sys.platform, machine: str = "") -> Path:
-    """The library for a system, from the cache or the compiler. InternalError if it does not compile."""
-    return Shim("OpenCL platform", library_name(system), FOLDER, generated()).build(system, machine)
+    """The library for a system, from the wheel, the cache or the compiler. InternalError if it does not compile."""
+    return shim(system).build(system, machine)

@@ -65,6 +65,16 @@ def run(
     return subprocess.CompletedProcess(command, process.returncode, output, messages)
 
 
+def cc(arguments: Sequence[str], folder: str) -> subprocess.CompletedProcess[bytes]:
+    """Run Zig's C compiler in a folder, where it keeps what it makes on the way.
+
+    Nothing is linked but the C library. Zig would compile its own run-time library first, for half a minute: code for
+    32 bits or for large numbers may need functions of it.
+    """
+    caches = {name: os.path.join(folder, "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
+    return run(["cc", "-fno-sanitize=undefined", "-rtlib=none", *arguments], cwd=folder, environment=caches)
+
+
 @atexit.register
 def _end() -> None:
     """End what threads are still waiting for, such as one that compiles ahead."""

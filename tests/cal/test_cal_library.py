@@ -38,8 +38,7 @@ def compiled(tmp_path_factory):
 
 
 def _cc(folder, words):
-    caches = {name: str(folder / "zig") for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")}
-    done = toolchain.run(["cc", *words], cwd=str(folder), environment=caches)
+    done = toolchain.cc(words, str(folder))
     assert done.returncode == 0, done.stderr.decode()
 
 
@@ -174,22 +173,6 @@ def test_messages_are_read_as_they_were_written():
 def _example(fields):
     values = {"u32": 7, "u64": 1 << 40, "bytes": b"text"}
     return tuple(values[k] if k in values else [_example(protocol.RECORDS[k[1:-1]])] * 2 for _, k in fields)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)  # a C library is compiled first
-@pytest.mark.skipif("i386" not in library.machines(), reason="this machine runs no programs of 32 bits")
-def test_programs_of_32_bits_run(compiled, tmp_path):
-    """The library's C is linked into them, with a C library: this machine need not have one of 32 bits."""
-    sources = library.shim().sources()
-    for file, text in sources.items():
-        (tmp_path / file).write_text(text)
-    files = [file for file in sources if file.endswith(".c")]
-    flags = ["-target", "x86-linux-musl", "-static", "-std=gnu11", "-D_FILE_OFFSET_BITS=64", '-DHEADWATER_VERSION="0"']
-    includes = [f"-I{tmp_path}", f"-I{library.folder(library.machines()[0])}"]
-    for name in ("pixels", "rules"):
-        _cc(tmp_path, [*flags, *includes, str(PROGRAMS / f"{name}.c"), *files, "-o", name])
-        assert run(str(tmp_path / name), "hd4870") == run(compiled(name), "hd4870")
 
 
 def test_the_example_runs(compiled, tmp_path):

@@ -49,7 +49,7 @@ def shim() -> Shim:
 
 
 def build(machine: str = "") -> Path:
-    """The library for a machine of this system, from the cache or the compiler. DeviceError where there is none."""
+    """The library for a machine of this system: see `Shim.build`. DeviceError where there is none."""
     if sys.platform != "linux":
         raise DeviceError("CAL's C libraries are made for Linux", hint="headwater.cal offers the same in Python")
     return shim().build("linux", machine)
