@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwater.base.numbers import natural
 from headwater.cli.options import Parser, build_options, positive, whole_from_one
 from headwater.cli.results import output_file, refuse_overwriting
 from headwater.cli.run import add_launch_options, bind_words, compiled_program, tell_written
@@ -79,6 +80,9 @@ def parser() -> Parser:
         "--shapes", action="store_true", help="also try work-groups of other shapes, where results are the same"
     )
     what.add_argument("--timeline", metavar="FILE", help="write a timeline for ui.perfetto.dev")
+    what.add_argument(
+        "--timeline-units", metavar="N[:M]", help="the timeline is of compute unit N, or of those from N up to M - 1"
+    )
     what.add_argument("--html", metavar="FILE", help="write the report as a page")
     what.add_argument(
         "--sample",
@@ -102,6 +106,15 @@ def parser() -> Parser:
 def main(words: Sequence[str]) -> int:
     """Run the command; the exit code is returned."""
     return _simulate(parser().parse(words))
+
+
+def _units(text: str) -> range:
+    """Compute units as --timeline-units writes them."""
+    first, colon, last = text.partition(":")
+    begin, end = natural(first), natural(last) if colon else None
+    if begin is None or (colon and end is None):
+        raise UsageError(f"--timeline-units: {text!r:.60} are no compute units", hint="write 4, or 4:8 for 4 to 7")
+    return range(begin, begin + 1 if end is None else end)
 
 
 def _simulate(args: argparse.Namespace) -> int:
@@ -131,6 +144,9 @@ def _simulate(args: argparse.Namespace) -> int:
     others = variants(chips[0].chip, args.sweep) if args.sweep else []  # type: ignore[attr-defined]
     for one in chips if args.set else ():
         changed(one.chip, args.set)  # type: ignore[attr-defined] # what there is not is said now
+    if args.timeline_units is not None and (times or not args.timeline):
+        raise UsageError("--timeline-units are of a launch's timeline", hint="say --timeline FILE, and no --repeat")
+    shown = True if args.timeline_units is None else _units(args.timeline_units)
     alone = len(chips) == 1 and not others and not args.set
     if (args.shapes or args.gains) and not alone:
         raise UsageError("--gains and --shapes are of one chip", hint="leave --sweep, --set and other chips out")
@@ -159,7 +175,7 @@ def _simulate(args: argparse.Namespace) -> int:
             recorded[key] = Recorded(run)
             if not recorded[key].launches:
                 raise UsageError("no kernel was launched, so there is nothing to simulate")
-        timeline = bool(args.timeline) and device is chips[0]
+        timeline = shown if args.timeline and device is chips[0] else False
         with ProgressLine(f"simulating {device.name}") as show:
             going = limit.ending(show)
             reports += recorded[key].reports(chip, timeline=timeline, sample=sample, progress=going)

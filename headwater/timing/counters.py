@@ -21,7 +21,8 @@ _SMEM = 1 << layout.MORE_FLAGS.index("SMEM")
 def counters(
     counted: Counted, ops: np.ndarray[Any, Any], chip: Chip, units: Sequence[Unit], causes: Mapping[str, float]
 ) -> dict[str, float]:
-    """Counts are those of a wavefront on average; all others but ``Wavefronts`` and ``ALUFetchRatio`` are per cent."""
+    """Counts are those of a wavefront on average, sizes and paths in KiB of the launch; all others but ``Wavefronts``
+    and ``ALUFetchRatio`` are per cent."""
     sums = counted.sums
     busy = {unit.name: 100 * unit.busy for unit in units}
     waits = {name: 100 * part for name, part in causes.items()}
@@ -39,6 +40,9 @@ def counters(
         found |= {"ALUBusy": busy["stream cores"], "ALUFetchRatio": of("GROUP") / fetches if fetches else 0.0}
         found |= {"FetchUnitBusy": busy["fetch units"], "FetchUnitStalled": waits["fetch"]}
         found |= {"WriteUnitStalled": waits["write"], "CacheHit": _hits(sums, "l1")}
+        written = sums["fast_bytes"] + sums["complete_bytes"]
+        found |= {"FastPath": sums["fast_bytes"] / 1024, "CompletePath": sums["complete_bytes"] / 1024}
+        found["PathUtilization"] = 100 * min(1.0, sums["lane_bytes"] / written) if written else 0.0
     else:
         kinds = dict(zip(layout.KINDS, range(len(layout.KINDS)), strict=True))
 
@@ -52,6 +56,8 @@ def counters(
         found |= {"VALUBusy": busy["vector ALU"], "SALUBusy": busy["scalar unit"], "MemUnitBusy": busy["address unit"]}
         found |= {"MemUnitStalled": waits["vector memory"], "CacheHit": _hits(sums, "l2")}
         found["L2CacheHit"] = found["CacheHit"]
+        written = sums["written_bytes"]
+        found |= {"FetchSize": (sums["channel_bytes"] - written) / 1024, "WriteSize": written / 1024}
     return found | {
         "ALUStalledByLDS": waits["LDS"],
         "LDSBankConflict": 100 * sums["lds_conflict_cycles"] / time,

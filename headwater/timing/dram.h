@@ -24,7 +24,7 @@ struct dram {
     struct dram_bank *banks;
     u64 *ready; /* when a bank can activate a row next */
     struct divisor of_channels, of_banks, of_columns, of_below;
-    u64 bytes, activations, turns;
+    u64 bytes, written, activations, turns;
 };
 
 static inline __attribute__((always_inline)) u64 dram_activate(struct dram *d, u32 channel, u32 chunk, u64 time) {
@@ -53,6 +53,7 @@ static inline u64 dram_access(struct dram *d, u32 bank, u32 chunk, u64 time, u32
     u32 number = rest(bank, &d->of_channels), units = bytes * 16;
     struct dram_channel *c = &d->channel[number];
     d->bytes += bytes;
+    if (writes) d->written += bytes;
     if (writes) {
         c->written += lines;
         if (c->written >= k->batch_lines) {

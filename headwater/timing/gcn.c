@@ -788,6 +788,7 @@ EXPORT void hw_gcn_result(struct gpu *g, struct result *out) {
     out->l2_misses = g->m.memory.l2.misses;
     out->bank_bytes = banks;
     out->channel_bytes = g->m.memory.dram.bytes;
+    out->written_bytes = g->m.memory.dram.written;
     out->channel_busy = channels;
     out->row_activations = g->m.memory.dram.activations;
     out->bus_turns = g->m.memory.dram.turns;

@@ -50,6 +50,7 @@ SUMS: Final = (
         "l2_misses",
         "bank_bytes",
         "channel_bytes",
+        "written_bytes",
         "channel_busy",
         "row_activations",
         "bus_turns",
@@ -140,8 +141,9 @@ LAUNCH: Final = Struct(
     ("u64 *", "counters", 1),  # three for each op
     *(("u64", name, 1) for name in ("op_count", "groups")),
     ("struct happening *", "happenings", 1),
-    ("u64", "room", 1),  # for so many happenings of the first `units` compute units
-    ("u64", "units", 1),
+    ("u64", "room", 1),  # for so many happenings of `units` compute units from `first_unit` on
+    *(("u64", name, 1) for name in ("first_unit", "units")),
+    ("u64 *", "happened", 1),  # how many in each of these, whether there was room or not
     ("allocate_function *", "allocate", 1),
 )
 """A launch as its launcher gives it."""

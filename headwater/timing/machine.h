@@ -31,7 +31,7 @@ static void machine_begin(struct machine *m, const struct launch *from, struct a
     m->stalled = from->counters + 2 * from->op_count;
     m->groups = from->groups;
     m->allocate = from->allocate;
-    m->timeline = (struct timeline){from->happenings, from->room, 0, from->units};
+    m->timeline = (struct timeline){from->happenings, from->room, 0, from->first_unit, from->units, from->happened};
     m->occupancy.step = m->traffic.step = 64;
     memory_begin(&m->memory, from->chip, a);
     m->engines = give(a, from->chip->engines * sizeof(struct calendar));

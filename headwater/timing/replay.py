@@ -32,7 +32,8 @@ class Counted:
     ``sums`` by the names of the family's, cycles and bytes; ``simd_causes``: cycles of all SIMDs by its causes;
     ``wave_causes``: of all wavefronts. ``counts``, ``spent`` and ``stalled`` of each op: how often, wavefront-cycles,
     and those of them in which it waited. ``occupancy``: wavefront-cycles, ``traffic``: bytes from and to memory, in
-    steps of so many cycles. ``happenings``: `HAPPENING`, of the first compute units. ``complete``: False if it was
+    steps of so many cycles. ``happenings``: `HAPPENING`, of the compute units asked for, as many as there was
+    room for; ``happened``: how many there were in each of these. ``complete``: False if it was
     interrupted.
     """
 
@@ -45,6 +46,7 @@ class Counted:
     occupancy: np.ndarray[Any, np.dtype[np.uint64]]
     traffic: np.ndarray[Any, np.dtype[np.uint64]]
     happenings: np.ndarray[Any, Any]
+    happened: np.ndarray[Any, Any]
     complete: bool
 
 
@@ -118,12 +120,12 @@ class Replayer:
         *,
         groups: int | None = None,
         timeline: int = 0,
-        units: int = 1,
+        units: range = range(1),
         progress: Callable[[float], None] | None = None,
     ) -> Counted:
         """Replay the first ``groups`` work-groups, by default all, on the chip.
 
-        ``timeline``: room for so many happenings of the first ``units`` compute units. ``progress`` is called with the
+        ``timeline``: room for so many happenings of the compute units ``units``. ``progress`` is called with the
         part that is done; a KeyboardInterrupt ends the replay, and what was found up to there is returned.
         """
         wanted = self.groups if groups is None else min(groups, self.groups)
@@ -138,6 +140,7 @@ class Replayer:
         segments = np.ascontiguousarray(table.segments, SEGMENT.dtype)
         counters = np.zeros((3, max(len(ops), 1)), np.uint64)
         happenings = np.zeros(max(timeline, 1), HAPPENING.dtype)
+        happened = np.zeros(max(len(units), 1), np.uint64)
         allocate, release = c_functions()
         launch = filled(
             LAUNCH,
@@ -151,7 +154,9 @@ class Replayer:
                 "groups": wanted,
                 "happenings": address(happenings),
                 "room": timeline,
-                "units": units,
+                "first_unit": units.start,
+                "units": len(units),
+                "happened": address(happened),
                 "allocate": allocate,
             },
         )
@@ -186,5 +191,6 @@ class Replayer:
             result["occupancy"][0],
             result["traffic"][0],
             happenings[: found["happenings"]],
+            happened,
             complete,
         )

@@ -49,7 +49,8 @@ class Report:
     ``complete``: False if the replay was interrupted: ``flops``, the whole launch's, is 0 then. ``error``: of the
     sampled ``cycles``, as a part; 0 if all work-groups were replayed. ``diagnosis``: what the kernel is bound by;
     ``gains``: what changes would bring, if they were asked for; ``bottleneck`` says both. ``counters``: numbers under
-    the names of AMD's profilers (`headwater.timing.counters`).
+    the names of AMD's profilers (`headwater.timing.counters`). ``happenings`` (`headwater.timing.layout.HAPPENING`):
+    what wavefronts did in the compute units ``timeline_units``, the beginning of it if ``timeline_cut``.
     """
 
     kernel: str
@@ -79,6 +80,8 @@ class Report:
     gains: tuple[Gain, ...] = ()
     counters: dict[str, float] = field(default_factory=dict)
     happenings: Any = field(default=None, repr=False, compare=False)
+    timeline_units: range = field(default=range(0), repr=False, compare=False)
+    timeline_cut: bool = field(default=False, repr=False, compare=False)
     texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
@@ -258,7 +261,14 @@ class Replayed:
     host: Host
 
 
-def build(launch: Replayed, counted: Counted, *, cycles: int | None = None, error: float = 0.0) -> Report:
+def build(
+    launch: Replayed,
+    counted: Counted,
+    *,
+    cycles: int | None = None,
+    error: float = 0.0,
+    timeline_units: range = range(0),
+) -> Report:
     """Put a report together. ``cycles``: of the whole launch, if less than that was replayed."""
     chip = launch.chip
     sums, compute = counted.sums, chip.compute
@@ -300,5 +310,7 @@ def build(launch: Replayed, counted: Counted, *, cycles: int | None = None, erro
         error=error,
         counters=counters(counted, launch.table.ops, chip, described.units, causes),
         happenings=counted.happenings,
+        timeline_units=timeline_units,
+        timeline_cut=bool(counted.happened.sum() > len(counted.happenings)),
         texts=tuple(launch.texts),
     )

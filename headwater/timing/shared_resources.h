@@ -320,9 +320,11 @@ static void series_spread(struct series *s, u64 from, u64 to, u64 amount) {
 
 /* ---- timeline ---------------------------------------------------------------------------------------------------- */
 
-struct timeline { struct happening *all; u64 room, count; u32 units; };
+struct timeline { struct happening *all; u64 room, count; u32 first, units; u64 *of_unit; };
 
 static inline void note(struct timeline *t, u32 unit, u32 simd, u32 slot, u32 kind, u64 time, u64 cycles, u32 what) {
-    if (unit >= t->units || t->count >= t->room) return;
+    if (unit - t->first >= t->units) return;
+    t->of_unit[unit - t->first]++; /* whether there is room or not */
+    if (t->count >= t->room) return;
     t->all[t->count++] = (struct happening){time, cycles > ~0u ? ~0u : cycles, unit, simd, slot, kind, what};
 }

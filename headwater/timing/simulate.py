@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from headwater.timing.machine import Machine, Steps
 
 TIMELINE_EVENTS: Final = 400_000
-"""The most waits and wavefronts that a timeline shows: about 60 MB of text."""
-TIMELINE_UNITS: Final = 2
-"""Compute units that a timeline shows."""
+"""The most waits and wavefronts that a timeline shows: 9.6 MB, and about 60 MB as a file's text."""
 SMALLEST_SAMPLE_ROUNDS: Final = 4
 """A sample fills the chip at least so often."""
 
@@ -74,18 +72,20 @@ class Launch:
         self,
         chip: Chip,
         *,
-        timeline: bool = False,
+        timeline: bool | range = False,
         sample: float | None = None,
         progress: Callable[[float], None] | None = None,
         gains: bool = False,
     ) -> Report:
         """How long the launch takes on ``chip``, and why.
 
-        ``timeline``: keep what happened in the first two compute units, for `Report.save_timeline`. ``sample``: the
-        part of the work-groups that is replayed, from the first on; the rest is taken to go on at the rate of the
-        second half of these, and the report's ``error`` says how much that rate still changed. ``progress``: called
-        with the part done. ``gains``: also replay it on the chip with each resource doubled, about ten times as
-        much work: see `with_gains`.
+        ``timeline``: keep what happened in the compute units, for `Report.save_timeline`: in those of a range, by
+        their numbers, or in all; in fewer, from the first of them on, where there is no room for more than 400,000
+        happenings (a second replay finds them), and of one alone the beginning. ``sample``: the part of the
+        work-groups that is replayed, from the first on; the rest is taken to go on at the rate of the second half of
+        these, and the report's ``error`` says how much that rate still changed. ``progress``: called with the part
+        done. ``gains``: also replay it on the chip with each resource doubled, about ten times as much work: see
+        `with_gains`.
         LaunchError if a work-group does not fit; UsageError for a chip of another instruction set.
         """
         if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float, np.number))):
@@ -95,14 +95,18 @@ class Launch:
         replayer = self.replayer
         held = replayer.held(chip)
         table = replayer.table(chip)
-        room = TIMELINE_EVENTS if timeline else 0
+        units = _units(chip, timeline)
         groups, cycles, error = replayer.groups, None, 0.0
         if sample is not None:
             if not 0 < sample <= 1:
                 raise UsageError(f"a sample is a part of the work-groups, above 0 and up to 1, not {sample:g}")
             least = SMALLEST_SAMPLE_ROUNDS * held.work_groups * chip.compute.compute_units
             groups = min(groups, max(least, round(sample * groups)))
-        counted = replayer.run(chip, table, groups=groups, timeline=room, units=TIMELINE_UNITS, progress=progress)
+        room = TIMELINE_EVENTS if units else 0
+        counted = replayer.run(chip, table, groups=groups, timeline=room, units=units, progress=progress)
+        if counted.happened.sum() > room and len(units) > 1 and counted.complete:
+            units = units[: max(1, int(np.searchsorted(counted.happened.cumsum(), room, "right")))]
+            counted = replayer.run(chip, table, groups=groups, timeline=room, units=units, progress=progress)
         if groups < replayer.groups and counted.complete:
             cycles, error = self._rest(chip, table, groups, counted.sums["cycles"])
         texts, lines = self.machine.described(table)
@@ -118,7 +122,7 @@ class Launch:
             flops=self.machine.flops(replayer.trace, self._totals, table) if counted.complete else 0,
             host=host(chip, *self._bytes, self.machine.command_bytes()),
         )
-        found = build(launch, counted, cycles=cycles, error=error)
+        found = build(launch, counted, cycles=cycles, error=error, timeline_units=units)
         return self.with_gains(found, sample=sample) if gains else found
 
     def with_gains(self, found: Report, *, sample: float | None = None) -> Report:
@@ -138,6 +142,20 @@ class Launch:
         rest = (self.replayer.groups - groups) * late
         total = whole + rest
         return round(total), abs(late - early) * (self.replayer.groups - groups) / total
+
+
+def _units(chip: Chip, timeline: bool | range) -> range:
+    """The compute units that a timeline is to show."""
+    there = range(chip.compute.compute_units)
+    if isinstance(timeline, bool):
+        return there if timeline else there[:0]
+    known = isinstance(timeline, range) and timeline.step == 1
+    if not known or not 0 <= timeline.start < timeline.stop <= len(there):
+        raise UsageError(
+            f"{timeline!r:.60} are no compute units of {chip.name}",
+            hint=f"timeline=True shows all, range(4, 8) four; there are {len(there)}, counted from 0",
+        )
+    return timeline
 
 
 def machine_of(launch: Any) -> Machine:

@@ -40,7 +40,7 @@ struct gpu {
     struct calendar *ports, *render; /* writes of each channel; pixels of all render back-ends */
     u64 cause[CAUSES], wave_cause[CAUSES];
     u64 alu_busy, fetch_busy, vertex_busy, export_busy, sequencer_busy, lds_busy, lds_conflicts, clauses;
-    u64 loads, stores, load_lines, store_lines, moved;
+    u64 loads, stores, load_lines, store_lines, moved, fast, complete, of_lanes;
 };
 
 static void end_wave(struct gpu *g, struct unit *u, u32 slot, u64 time);
@@ -315,6 +315,10 @@ static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
             g->m.memory.atomics++;
         }
         bytes = bytes > 64 ? 64 : bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+        if (!(op->flags & PIXEL)) {
+            *(op->flags & COMPLETE ? &g->complete : &g->fast) += (u64)bytes * a.count;
+            g->of_lanes += 4 * op->dwords * a.active;
+        }
         u64 pace = ((u64)cycles << 32) / a.count + 1, served = 0; /* exact, as both are small */
         u32 lines[MOST_LINES], bits = k->interleave_line_bits;
         lines_of(&a, lines);
@@ -664,12 +668,16 @@ EXPORT void hw_vliw_result(struct gpu *g, struct result *out) {
     out->l2_misses = g->m.memory.l2.misses;
     out->bank_bytes = banks;
     out->channel_bytes = g->m.memory.dram.bytes;
+    out->written_bytes = g->m.memory.dram.written;
     out->channel_busy = channels;
     out->row_activations = g->m.memory.dram.activations;
     out->bus_turns = g->m.memory.dram.turns;
     out->port_cycles = ports;
     out->pixels = g->render->taken;
     out->moved = g->moved;
+    out->fast_bytes = g->fast;
+    out->complete_bytes = g->complete;
+    out->lane_bytes = g->of_lanes;
     out->reads = g->m.memory.reads;
     out->writes = g->m.memory.writes;
     out->atomics = g->m.memory.atomics;

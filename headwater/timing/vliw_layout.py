@@ -80,7 +80,20 @@ SUMS: Final = (
     *("vertex_hits", "vertex_misses", "code_hits", "code_misses", "constant_hits", "constant_misses"),
     *("l2_hits", "l2_misses"),
     *("channel_busy", "row_activations", "bus_turns"),
-    *("bank_bytes", "channel_bytes", "port_cycles", "pixels", "moved", "reads", "writes", "atomics"),
+    *(
+        "bank_bytes",
+        "channel_bytes",
+        "written_bytes",
+        "fast_bytes",
+        "complete_bytes",
+        "lane_bytes",
+        "port_cycles",
+        "pixels",
+        "moved",
+        "reads",
+        "writes",
+        "atomics",
+    ),
 )
 
 NUMBERS: Final = (("TWO_BLOCKS", TWO_BLOCKS), *((name, len(CAUSES) + n) for n, (name, _) in enumerate(CLAUSES, 1)))

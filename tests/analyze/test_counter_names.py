@@ -68,10 +68,14 @@ def test_counters_say_what_the_report_says(found):
         assert (got["FetchInsts"], got["WriteInsts"]) == (1, 1)
         assert got["ALUFetchRatio"] == got["ALUInsts"] > 5
         assert 20 < got["ALUPacking"] < 100
+        assert got["FastPath"] + got["CompletePath"] == 32  # KiB: all of y once, in whole lines
+        assert got["PathUtilization"] == 100
     else:
         assert got["VALUBusy"] == busy["vector ALU"]
         assert (got["VFetchInsts"], got["VWriteInsts"], got["LDSInsts"]) == (1, 1, 2)
         assert got["SFetchInsts"] >= 2
+        assert 32 <= got["FetchSize"] < 40  # KiB: x once, code and arguments
+        assert got["WriteSize"] == 0  # y lies in the L2
     assert 50 <= got["VALUUtilization"] <= 100
 
 

@@ -224,14 +224,29 @@ def test_damaged_traces_are_told(program: Any, tmp_path: Path) -> None:
         Replayer(read(tmp_path / "none.trace"), machine)
 
 
-def test_pages_and_timelines_are_written(program: Any, tmp_path: Path) -> None:
+def test_pages_and_timelines_are_written(program: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = np.ones(4096, np.float32), np.zeros(4096, np.float32)
     report = simulated(program, "copy", 4096, 256, x, y, timeline=True)
     report.save_timeline(tmp_path / "t.json")
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     waves = [e for e in events if e["name"].startswith("group ")]
-    assert len(waves) == 2 * 4  # one group for each of the two units that are shown, of four wavefronts
+    assert len(waves) == 16 * 4  # all groups, of four wavefronts
+    assert len({e["pid"] for e in waves}) == 16
     assert any(e["name"] == "waits: vector memory" and "vmcnt" in e["args"]["at"] for e in events)
+    replayed = recorded(program, "copy", 4096, 256, x, y).launches[0]
+    three = replayed.report(report.chip, timeline=range(5, 8)).happenings
+    assert {5, 6, 7} == set(three["unit"].tolist())
+    assert np.array_equal(three, report.happenings[np.isin(report.happenings["unit"], [5, 6, 7])])
+    monkeypatch.setattr("headwater.timing.simulate.TIMELINE_EVENTS", len(report.happenings) - 1)
+    fewer = replayed.report(report.chip, timeline=True)
+    assert len(fewer.timeline_units) == 15
+    assert not fewer.timeline_cut
+    assert np.array_equal(fewer.happenings, report.happenings[report.happenings["unit"] < fewer.timeline_units.stop])
+    monkeypatch.setattr("headwater.timing.simulate.TIMELINE_EVENTS", 3)
+    assert replayed.report(report.chip, timeline=True).timeline_cut
+    for wrong in (range(60, 65), range(4, 4), range(0, 4, 2), 3):
+        with pytest.raises(UsageError, match="no compute units of"):
+            replayed.report(report.chip, timeline=wrong)  # type: ignore[arg-type]
     report.save_html(tmp_path / "t.html")
     text = (tmp_path / "t.html").read_text()
     assert report.bottleneck.split(":")[0] in text
