@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from headwater.emulate.gcn.reference_matrix import shape_of
+from headwater.emulate.gcn.reference_matrix import Shape, shape_of
 from headwater.emulate.wave.builder import Builder
 from headwater.emulate.wave.layout import FACTORS, LANES
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Registers, number
-from headwater.isa.gcn.model import Constant, Instruction, Register, Value, constant_bits
+from headwater.isa.gcn.model import Constant, Instruction, Register, constant_bits
 
-_FACTOR_REGISTERS, RESULT_REGISTERS = 4, 32
-ARRAY_REGISTERS = 2 * _FACTOR_REGISTERS + RESULT_REGISTERS
-"""Registers that a call takes: A, B, then C. Where A is sparse, the last of A's are the indices."""
-_INDEX = _FACTOR_REGISTERS - 1
+ARRAY_REGISTERS = 32
+"""Most registers of an operand that is copied."""
 
 
 class Context(Protocol):
@@ -34,54 +32,73 @@ class Context(Protocol):
 
 
 def translate(t: Context, instruction: Instruction) -> None:
-    """One matrix instruction."""
+    """One matrix instruction. It works on the registers where they lie in the wavefront's frame."""
     t.flush()
     t.uses_matrices = True
     b = t.b
     shape = shape_of(instruction.row.name)
     dest = instruction.dests[0].register
-    for name, at in (
-        ("S0", 0),
-        ("S1", _FACTOR_REGISTERS),
-        ("S2", 2 * _FACTOR_REGISTERS if not shape.sparse else _INDEX),
-    ):
-        source = instruction.source(name)
-        assert source is not None
-        _store(t, source.value, at, dest.dwords, shape.result)
-    places = [_place(t, at, 0) for at in (0, _FACTOR_REGISTERS, 2 * _FACTOR_REGISTERS)]
+    a, factor, addend = (_operand(t, instruction, name, shape) for name in ("S0", "S1", "S2"))
     kinds = FACTORS.index(shape.a) | FACTORS.index(shape.b) << 8
     fields = instruction.fields
     if shape.sparse:
-        _store(t, dest, 2 * _FACTOR_REGISTERS, dest.dwords, shape.result)
         b.declare("declare hidden void @hw_sparse_matrix(i32, i32, i32, i32, ptr, ptr, ptr, ptr)")
+        _to_frame(t, dest)
         numbers: tuple[int, ...] = (shape.m, kinds, shape.per_lane, shape.index_bit(fields))
-        name, places = "hw_sparse_matrix", [*places, _place(t, _INDEX, 0)]
+        name, places = "hw_sparse_matrix", [a, factor, _in_frame(t, dest), addend]
     else:
-        b.declare("declare hidden void @hw_matrix(i32, i32, i32, i32, i32, i32, i32, ptr, ptr, ptr)")
+        b.declare("declare hidden void @hw_matrix(i32, i32, i32, i32, i32, i32, ptr, ptr, ptr, ptr)")
         broadcast = (fields.get("cbsz", 0), fields.get("abid", 0)) if shape.result != "f64" else (0, 0)
-        name, numbers = "hw_matrix", (shape.m, shape.k, shape.blocks, kinds, shape.per_lane, *broadcast)
+        name, numbers = "hw_matrix", (shape.m, shape.blocks, kinds, shape.per_lane, *broadcast)
+        places = [a, factor, addend, _in_frame(t, dest)]
     arguments = [f"i32 {n}" for n in numbers] + [f"ptr {place}" for place in places]
     b.line(f"call void @{name}({', '.join(arguments)})")
     for n in range(dest.dwords):
-        for part in range(PARTS):
-            value = b.emit(f"load {PART}, ptr {_place(t, 2 * _FACTOR_REGISTERS + n, part)}, align 64")
-            t.regs.set_vector(number(dest) + n, part, value)
+        t.regs.written(number(dest) + n)
 
 
-def _place(t: Context, register: int, part: int) -> str:
-    return t.b.emit(f"getelementptr i8, ptr %matrices, i64 {4 * (LANES * register + PART_LANES * part)}")
-
-
-def _store(t: Context, value: Value, at: int, dwords: int, result: str) -> None:
-    """Put registers into the array, a constant into all lanes."""
-    count = value.dwords if isinstance(value, Register) else dwords
-    for n in range(count):
-        for part in range(PARTS):
-            if isinstance(value, Register):
+def _operand(t: Context, instruction: Instruction, name: str, shape: Shape) -> str:
+    """A pointer to the registers of an operand: those of the frame, or a copy, of a constant in all lanes or of an
+    addend that the result overlaps in part."""
+    source = instruction.source(name)
+    assert source is not None
+    value, dest = source.value, instruction.dests[0].register
+    if not isinstance(value, Register):
+        assert isinstance(value, Constant)
+        for n in range(dest.dwords):
+            word = _word(value, shape.result, n)
+            for part in range(PARTS):
+                t.b.line(f"store {PART} splat (i32 {word}), ptr {_in_copy(t, name, n, part)}, align 64")
+    elif name == "S2" and 0 < abs(number(value) - number(dest)) < dest.dwords:
+        for n in range(value.dwords):
+            for part in range(PARTS):
                 text = t.regs.vector(number(value) + n, part)
-            else:
-                assert isinstance(value, Constant)
-                bits = constant_bits(value.code, "f64" if result == "f64" else "b32" if result == "i32" else "f32")
-                word = bits >> (32 * (n % 2) if result == "f64" else 0) & 0xFFFFFFFF
-                text = f"splat (i32 {word})"
-            t.b.line(f"store {PART} {text}, ptr {_place(t, at + n, part)}, align 64")
+                t.b.line(f"store {PART} {text}, ptr {_in_copy(t, name, n, part)}, align 64")
+    else:
+        _to_frame(t, value)
+        return _in_frame(t, value)
+    return _in_copy(t, name, 0, 0)
+
+
+def _word(value: Constant, result: str, register: int) -> int:
+    bits = constant_bits(value.code, "f64" if result == "f64" else "b32" if result == "i32" else "f32")
+    return bits >> (32 * (register % 2) if result == "f64" else 0) & 0xFFFFFFFF
+
+
+def _in_copy(t: Context, name: str, register: int, part: int) -> str:
+    operand = ("S0", "S1", "S2").index(name)
+    at = 4 * (LANES * (ARRAY_REGISTERS * operand + register) + PART_LANES * part)
+    return t.b.emit(f"getelementptr i8, ptr %matrices, i64 {at}")
+
+
+def _in_frame(t: Context, register: Register) -> str:
+    """Where registers begin in the frame, in which their numbers are their order."""
+    for n in range(register.dwords):
+        for part in range(PARTS):
+            t.regs.vector_slot(number(register) + n, part)
+    return t.regs.vector_slot(number(register), 0)
+
+
+def _to_frame(t: Context, register: Register) -> None:
+    for n in range(register.dwords):
+        t.regs.write_back(number(register) + n)

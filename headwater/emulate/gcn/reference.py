@@ -22,7 +22,6 @@ from headwater.emulate.gcn.reference_registers import (
     Wave,
     assign,
     named_value,
-    raw_bits,
 )
 from headwater.emulate.wave.evaluate_numpy import EffectValues, evaluate
 from headwater.emulate.wave.layout import GWS_RESOURCES, LANES, PRIVATE_APERTURE, SHARED_APERTURE
@@ -100,7 +99,7 @@ def step(wave: Wave, instruction: Instruction) -> None:
     if encoding == "SMEM":
         scalar_memory(wave, instruction, what)
     elif what.effect("mfma"):
-        reference_matrix.multiply(wave.vectors, instruction, raw_bits(wave, instruction))
+        reference_matrix.multiply(wave.vectors, instruction)
     elif what.effect("gws"):
         _compute(wave, instruction, what)
     elif encoding in ("DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG") and not what.cross:

@@ -7,22 +7,22 @@ instruction calculator say which lane and register holds which element.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from headwater.emulate.wave.evaluate_exact import compute
-from headwater.emulate.wave.evaluate_numpy import Array
+from headwater.emulate.wave.evaluate_numpy import Array, fused
 from headwater.emulate.wave.layout import LANES
-from headwater.isa.gcn.model import Constant, Instruction, Literal, Register, Source, constant_bits
+from headwater.emulate.wave.registers import number
+from headwater.isa.gcn.model import Constant, Instruction, Register, Source, constant_bits
 
 _NAME = re.compile(
     r"v_s?mfmac?_(?P<result>[a-z]+\d+)_(?P<m>\d+)x\d+x(?P<k>\d+)_?(?:(?P<blocks>\d+)b_)?"
     r"(?P<a>f32|f16|bf16|i8|f64|xf32|fp8|bf8)(?:_(?P<b>fp8|bf8))?(?P<one_k>_1k)?$"
 )
-_ACC = 256
+_MOST_REGISTERS = 32
 _WIDTHS = {"f32": 32, "f64": 64, "f16": 16, "i8": 8, "bf16": 16, "xf32": 32, "fp8": 8, "bf8": 8}
 """Bits of a factor."""
 
@@ -64,56 +64,58 @@ def shape_of(name: str) -> Shape:
     return Shape(result, m, k, a, b, blocks, m * k * blocks // LANES)
 
 
-def multiply(vectors: Array, instruction: Instruction, bits: Callable[[Source], Array]) -> None:
+def multiply(vectors: Array, instruction: Instruction) -> None:
     """D = A B + C for each block; products are added one after the other, each step rounded once."""
     shape = shape_of(instruction.row.name)
+    a = _factor(vectors, instruction, "S0", shape, shape.a)
+    dest, addend = instruction.dest("D"), instruction.source("S2")
+    assert dest is not None
+    assert addend is not None
+    places = _places(shape)
     if shape.sparse:
-        _multiply_sparse(vectors, instruction, shape)
-        return
-    result, m, k, blocks = shape.result, shape.m, shape.k, shape.blocks
-    a = _factor(vectors, instruction, "S0", shape, shape.a)
-    b = _factor(vectors, instruction, "S1", shape, shape.b)
-    del bits
-    fields = instruction.fields
-    broadcast, chosen = fields.get("cbsz", 0), fields.get("abid", 0)
-    source, dest = instruction.source("S2"), instruction.dest("D")
-    assert source is not None
-    assert dest is not None
-    first = dest.register.index + (_ACC if dest.register.file == "a" else 0)
-    words = 2 if result == "f64" else 1
-    total: dict[tuple[int, int, int], int] = {}
-    for block in range(blocks):
-        of_a = block if not broadcast else (block & ~((1 << broadcast) - 1)) + chosen
-        for i in range(m):
-            for j in range(m):
-                lane, register = place(m, blocks, result, block, i, j)
-                value = _element(vectors, source, register, lane, words)
-                for depth in range(k):
-                    value = _step(result, a[of_a, i, depth], b[block, j, depth], value)
-                total[lane, register, block] = value
-    for (lane, register, _), value in total.items():
-        for n in range(words):
-            vectors[first + words * register + n, lane] = value >> 32 * n & 0xFFFFFFFF
+        total = _registers(vectors, dest.register, shape.result)[places]
+        for x, y in _sparse_pairs(vectors, instruction, shape, a):
+            total = _step(shape.result, x, y, total)
+    else:
+        b = _factor(vectors, instruction, "S1", shape, shape.b)
+        total = _operand(vectors, addend, shape.result)[places]
+        broadcast, chosen = instruction.fields.get("cbsz", 0), instruction.fields.get("abid", 0)
+        if broadcast and shape.result != "f64":
+            a = a[[(block & ~((1 << broadcast) - 1)) + chosen for block in range(shape.blocks)]]
+        for depth in range(shape.k):
+            total = _step(shape.result, a[:, :, depth, None], b[:, None, :, depth], total)
+    result = np.zeros((shape.m * shape.m * shape.blocks // LANES, LANES), total.dtype)
+    result[places] = total
+    words = 2 if shape.result == "f64" else 1
+    first = number(dest.register)
+    for n in range(words):
+        rows = result >> np.array(32 * n, result.dtype) if n else result
+        vectors[first + n : first + words * len(result) : words] = rows & np.array(0xFFFFFFFF, result.dtype)
 
 
-def _multiply_sparse(vectors: Array, instruction: Instruction, shape: Shape) -> None:
-    """D = A B + D for an A of which two bits for each factor say where it is among four."""
-    a = _factor(vectors, instruction, "S0", shape, shape.a)
+def _sparse_pairs(vectors: Array, instruction: Instruction, shape: Shape, a: Array) -> Iterator[tuple[Array, Array]]:
+    """Factors that meet, one after the other. A has two for each four of B; two bits for each say which of the four it
+    meets."""
     b = _factor(vectors, instruction, "S1", shape._replace(per_lane=2 * shape.per_lane), shape.b)
-    index, dest = instruction.source("S2"), instruction.dest("D")
+    index = instruction.source("S2")
     assert index is not None
-    assert dest is not None
-    first = dest.register.index + (_ACC if dest.register.file == "a" else 0)
-    bit = shape.index_bit(instruction.fields)
-    for i in range(shape.m):
-        for j in range(shape.m):
-            lane, register = place(shape.m, 1, shape.result, 0, i, j)
-            value = int(vectors[first + register, lane])
-            for n in range(shape.k // 2):
-                group, of_lane = divmod(n, shape.per_lane)
-                chosen = _element(vectors, index, 0, group * shape.m + i, 1) >> bit + 2 * of_lane & 3
-                value = _step(shape.result, a[0, i, n], b[0, j, n // 2 * 4 + chosen], value)
-            vectors[first + register, lane] = value
+    lanes = _operand(vectors, index, "i32")[0] >> np.uint32(shape.index_bit(instruction.fields))
+    for n in range(shape.k // 2):
+        group, of_lane = divmod(n, shape.per_lane)
+        chosen = lanes[group * shape.m : (group + 1) * shape.m] >> np.uint32(2 * of_lane) & np.uint32(3)
+        yield a[:, :, n, None], b[:, :, n // 2 * 4 + chosen].transpose(0, 2, 1)
+
+
+def _places(shape: Shape) -> tuple[Array, Array]:
+    """Registers and lanes of the results, by block, row and column."""
+    each = [
+        place(shape.m, shape.blocks, shape.result, block, i, j)
+        for block in range(shape.blocks)
+        for i in range(shape.m)
+        for j in range(shape.m)
+    ]
+    lanes, registers = np.array(each).T.reshape(2, shape.blocks, shape.m, shape.m)
+    return registers, lanes
 
 
 def place(m: int, blocks: int, result: str, block: int, i: int, j: int) -> tuple[int, int]:
@@ -127,36 +129,35 @@ def place(m: int, blocks: int, result: str, block: int, i: int, j: int) -> tuple
     return j + m * (i // 4 % groups), per_block * block + i // (4 * groups) * 4 + i % 4
 
 
-def _factor(
-    vectors: Array, instruction: Instruction, name: str, shape: Shape, kind: str
-) -> dict[tuple[int, int, int], int]:
+def _factor(vectors: Array, instruction: Instruction, name: str, shape: Shape, kind: str) -> Array:
     """Elements of A (or of B transposed) by block, row and depth, as bits of f32, f64 or as integers."""
     source = instruction.source(name)
     assert source is not None
     width, per_lane = _WIDTHS[kind], shape.per_lane
-    elements: dict[tuple[int, int, int], int] = {}
-    for lane in range(LANES):
-        group = lane // shape.m
-        words = max(1, width * per_lane // 32)
-        bits = sum(_element(vectors, source, n, lane, 1) << 32 * n for n in range(words))
-        for n in range(per_lane):
-            piece = bits >> width * n & (1 << width) - 1
-            block, depth = (group % shape.blocks, group // shape.blocks * per_lane + n)
-            elements[block, lane % shape.m, depth] = _widened(piece, kind)
+    words = _operand(vectors, source, "f64" if kind == "f64" else "i32" if kind == "i8" else "f32")
+    elements = np.zeros((shape.blocks, shape.m, shape.k), words.dtype)
+    for n in range(per_lane):
+        pieces = words[width * n // 32] if width < 64 else words[0]
+        if width < 32:
+            pieces = pieces >> np.uint32(width * n % 32) & np.uint32((1 << width) - 1)
+        values = _widened(pieces, kind)
+        for group in range(LANES // shape.m):
+            block, depth = group % shape.blocks, group // shape.blocks * per_lane + n
+            elements[block, :, depth] = values[group * shape.m : (group + 1) * shape.m]
     return elements
 
 
-def _widened(bits: int, factors: str) -> int:
-    if factors == "f16":
-        return int(np.array([bits], np.uint16).view(np.float16).astype(np.float32).view(np.uint32)[0])
-    if factors == "bf16":
-        return bits << 16
-    if factors == "i8":
-        return bits - 256 if bits >> 7 else bits
-    if factors in ("fp8", "bf8"):
-        return _widened_byte(bits, *((3, 8) if factors == "fp8" else (2, 16)))
-    if factors == "xf32":
-        return bits & 0xFFFFE000  # sources: `to_xf32` of support.c
+def _widened(bits: Array, kind: str) -> Array:
+    if kind == "f16":
+        return bits.astype(np.uint16).view(np.float16).astype(np.float32).view(np.uint32)
+    if kind == "bf16":
+        return bits << np.uint32(16)
+    if kind == "i8":
+        return bits.astype(np.uint8).view(np.int8).astype(np.int32).view(np.uint32)
+    if kind in ("fp8", "bf8"):
+        return np.array([_widened_byte(int(one), *((3, 8) if kind == "fp8" else (2, 16))) for one in bits], np.uint32)
+    if kind == "xf32":
+        return bits & np.uint32(0xFFFFE000)  # sources: `to_xf32` of matrices.h
     return bits
 
 
@@ -172,18 +173,25 @@ def _widened_byte(bits: int, fraction_bits: int, bias: int) -> int:
     return int(np.array([-value if bits >> 7 else value], np.float32).view(np.uint32)[0])
 
 
-def _element(vectors: Array, source: Source, register: int, lane: int, words: int) -> int:
+def _operand(vectors: Array, source: Source, type_: str) -> Array:
+    """The registers of a source of float or integer results, a constant in as many as there are."""
     value = source.value
-    if isinstance(value, Constant):
-        return constant_bits(value.code, "f64" if words == 2 else "b32" if "i" in source.type else "f32")
-    if isinstance(value, Literal):
-        return value.bits
-    assert isinstance(value, Register)
-    first = value.index + (_ACC if value.file == "a" else 0) + words * register
-    return sum(int(vectors[first + n, lane]) << 32 * n for n in range(words))
+    if isinstance(value, Register):
+        return _registers(vectors, value, type_)
+    assert isinstance(value, Constant)
+    bits = constant_bits(value.code, "b32" if type_ == "i32" else type_)
+    return np.full((_MOST_REGISTERS, LANES), bits, np.uint64 if type_ == "f64" else np.uint32)
 
 
-def _step(result: str, a: int, b: int, c: int) -> int:
+def _registers(vectors: Array, register: Register, type_: str) -> Array:
+    first = number(register)
+    rows = np.ascontiguousarray(vectors[first : first + register.dwords].astype(np.uint32))
+    if type_ != "f64":
+        return rows
+    return rows[0::2].astype(np.uint64) | rows[1::2].astype(np.uint64) << np.uint64(32)
+
+
+def _step(result: str, a: Array, b: Array, c: Array) -> Array:
     if result == "i32":
-        return (c + a * b) & 0xFFFFFFFF
-    return compute("fma", [a, b, c], result, 0)
+        return a * b + c
+    return fused(np.broadcast_arrays(a, b, c), result)

@@ -5,7 +5,7 @@ What the interpreter (reference.py) knows of operands, modifiers, DPP and SDWA, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,17 +95,6 @@ def mask_of(lanes: Array) -> int:
 
 
 # ---- operands --------------------------------------------------------------------------------------------------------
-
-
-def raw_bits(wave: Wave, instruction: Instruction) -> Callable[[Source], Array]:
-    """Gives a source's bits, before modifiers."""
-
-    def bits(source: Source) -> Array:
-        value = raw_value(wave, source, instruction)
-        assert isinstance(value, np.ndarray)
-        return value
-
-    return bits
 
 
 def register_number(wave: Wave, instruction: Instruction, name: str, register: Register) -> int:

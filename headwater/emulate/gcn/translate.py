@@ -118,7 +118,7 @@ class _Function:
         self._find_split_pairs()
         self.modes = control.modes(self.program, self.t.mode)
         compact = compact_blocks(self.program)
-        self.in_frame = is_large(self.program)
+        self.in_frame = is_large(self.program) or has_matrices(self.program)
         self.t.hides_chains = self.t.options.avx512 and self.program.instruction_count >= LARGE_KERNEL
         body = self.t.b
         for block in self.program.blocks.values():
@@ -199,7 +199,7 @@ class _Function:
         self.t.regs.slots.setdefault(f"p{EXEC}", "i64")
         position = FRAME_HEADER_BYTES
         slots: list[str] = []
-        for name, kind in sorted(self.t.regs.slots.items(), key=lambda slot: (slot[1] != PART, slot[0])):
+        for name, kind in sorted(self.t.regs.slots.items(), key=_frame_order):
             if self.in_frame:
                 slots.append(f"%{name} = getelementptr i8, ptr %frame.ptr, i64 {position}")
                 position += PART_LANES * 4 if kind == PART else 8
@@ -208,7 +208,7 @@ class _Function:
         self.frame_bytes = max(self.frame_bytes, position)
         emit("%count = alloca i64")
         if self.t.uses_matrices:
-            emit(f"%matrices = alloca [{matrix.ARRAY_REGISTERS * LANES} x i32], align 64")
+            emit(f"%matrices = alloca [{3 * matrix.ARRAY_REGISTERS * LANES} x i32], align 64")
         if self.t.uses_buffers:
             emit(f"%buffer = alloca [{BUFFER.size_bytes} x i8], align 64")
         if self.t.uses_texels:
@@ -384,7 +384,7 @@ class _Function:
             self.t.b.start(self.t.b.label("unreachable"))
         elif what.effect("gws") is not None:
             gws.translate(self.t, instruction)
-        elif {"mfma", "smfmac"} & instruction.row.flags:
+        elif MATRIX_FLAGS & instruction.row.flags:
             matrix.translate(self.t, instruction)
         elif encoding in ("SOP1", "SOP2", "SOPC", "SOPK", "SOPP"):
             control.scalar(self.t, instruction)
@@ -396,11 +396,19 @@ class _Function:
             vector.translate(self.t, instruction)
 
 
+def _frame_order(slot: tuple[str, str]) -> tuple[bool, list[int], str]:
+    """Vector registers by number and part, then scalar ones."""
+    name, kind = slot
+    return kind != PART, [int(n) for n in name[1:].split(".")] if kind == PART else [], name
+
+
 INLINE_ACCESSES = 60
 """Memory instructions of a kernel that all have their usual case inline; of larger ones, those in loops."""
 LOOP_ACCESSES = 200
 """In loops, how many may."""
 
+
+MATRIX_FLAGS = frozenset({"mfma", "smfmac"})
 
 LARGE_FRAMES = 300
 """Registers saved at barriers from which on, as for programs of more than `LARGE_PROGRAM` instructions, the time that
@@ -415,6 +423,11 @@ def is_large(program: Program) -> bool:
             following = program.blocks[block.successors[0]]
             saved += (following.active_in | following.inactive_in).bit_count()
     return program.instruction_count > LARGE_PROGRAM or saved > LARGE_FRAMES
+
+
+def has_matrices(program: Program) -> bool:
+    """Whether there are matrix instructions, which work on registers in memory."""
+    return any(MATRIX_FLAGS & i.row.flags for block in program.blocks.values() for i in block.instructions)
 
 
 def compact_blocks(program: Program) -> set[int]:

@@ -248,7 +248,9 @@ class _Evaluation:
             value, n = np.broadcast_arrays(bits[0], numbers[1])
             exact = [evaluate_exact.ldexp(int(x), int(k), type_) for x, k in zip(value, n, strict=True)]
             return np.array(exact, dtype(type_))
-        if rounding or op == "fma":
+        if op == "fma" and not rounding:
+            return fused(np.broadcast_arrays(*bits), type_)
+        if rounding:
             lanes = np.broadcast_arrays(*bits)
             exact = [
                 evaluate_exact.compute(op, [int(x) for x in lane], type_, rounding) for lane in zip(*lanes, strict=True)
@@ -293,6 +295,32 @@ class _Evaluation:
             return result
         at = np.array(swizzle_lanes(int(args[1][0]))) if op == "swizzle" else np.broadcast_to(args[1], lanes)
         return np.where(active[at], data[at], np.zeros(1, data.dtype))
+
+
+def fused(numbers: Sequence[Array], type_: str) -> Array:
+    """a b + c of three arrays of one shape, as bits of ``type_``, rounded once, to nearest.
+
+    Doubles hold products of narrower floats. Their sum with c is rounded to odd, of which a further rounding to at
+    least two bits less makes what one rounding would have made (Boldo and Melquiond, "Emulation of FMA and correctly
+    rounded sums: proved algorithms using rounding to odd", 2008).
+    """
+    if type_ == "f64":
+        each = zip(*(bits.ravel() for bits in numbers), strict=True)
+        exact = [evaluate_exact.compute("fma", [int(x) for x in three], type_, 0) for three in each]
+        return np.array(exact, np.uint64).reshape(numbers[0].shape)
+    narrow = np.dtype(f"f{BITS[type_] // 8}")
+    with np.errstate(all="ignore"):
+        x, y, addend = (np.ascontiguousarray(bits).view(narrow).astype(np.float64) for bits in numbers)
+        product = x * y
+        total = product + addend
+        part = total - product
+        lost = (product - (total - part)) + (addend - part)
+        even = total.view(np.uint64) & np.uint64(1) == 0
+        odd = np.nextafter(total, np.where(lost > 0, np.inf, -np.inf))
+        total = np.where(np.isfinite(total) & (lost != 0) & even, odd, total)
+        result = total.astype(narrow)
+    nan = np.array(np.nan, narrow)
+    return np.where(np.isnan(result), nan, result).view(numbers[0].dtype)
 
 
 def swizzle_lanes(pattern: int) -> list[int]:

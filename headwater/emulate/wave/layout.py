@@ -186,7 +186,8 @@ def round_up(number: int, multiple: int) -> int:
 
 def support_source() -> str:
     """The C that all emulated code is linked with."""
-    return c_header() + access_header() + Path(__file__).with_name("support.c").read_text()
+    own = (Path(__file__).with_name(name).read_text() for name in ("support.c", "matrices.h"))
+    return c_header() + access_header() + "".join(own)
 
 
 def access_header() -> str:

@@ -142,9 +142,7 @@ class Registers:
             self.b.line(f"store i1 {self._scc}, ptr {self._slot('scc', 'i1')}")
         for register in sorted(self._changed_vectors):
             if vectors_live >> register & 1:
-                for part in range(PARTS):
-                    slot = self.vector_slot(register, part)
-                    self.b.line(f"store {self._vector[part][register].typed}, ptr {slot}")
+                self.write_back(register)
 
     def _slot(self, name: str, llvm: str) -> str:
         self.slots.setdefault(name, llvm)
@@ -314,6 +312,21 @@ class Registers:
         self._changed_vectors.add(register)
         self._wide[part].pop(register, None)
         self._wide[part].pop(register - 1, None)
+
+    def write_back(self, register: int) -> None:
+        """Store a vector register, all its lanes, if its slot does not have what it holds."""
+        if register in self._changed_vectors:
+            for part in range(PARTS):
+                self.b.line(f"store {self._vector[part][register].typed}, ptr {self.vector_slot(register, part)}")
+            self._changed_vectors.discard(register)
+
+    def written(self, register: int) -> None:
+        """Forget what a vector register held: its slot was written."""
+        for part in range(PARTS):
+            for known in (self._vector[part], self._wide[part]):
+                known.pop(register, None)
+            self._wide[part].pop(register - 1, None)
+        self._changed_vectors.discard(register)
 
     def wide(self, register: int, part: int) -> Value:
         """Two vector registers as 64-bit elements."""

@@ -334,12 +334,41 @@ def test_matrix_instructions():
     v_mfma_f64_4x4x4f64 v[32:33], v[4:5], v[6:7], v[8:9]
     v_mfma_f32_4x4x2bf16 v[36:39], v4, v5, 1.0
     v_mfma_f32_32x32x2f32 a[0:15], v12, v13, 0
+    v_mfma_f32_32x32x4f16 a[16:47], v[4:5], v[6:7], 1.0 cbsz:1 abid:1
     s_nop 15
     v_accvgpr_read_b32 v40, a3
     v_accvgpr_read_b32 v41, a14
+    v_accvgpr_read_b32 v42, a18
+    v_accvgpr_read_b32 v43, a47
     """
     found, wanted = both(snippet, random_inputs(5, (0x3F800000, 0x40000000)), target="gfx90a")
     assert differing(found, wanted, np.float32) == []
+
+
+def test_results_of_matrix_instructions_that_overlap_what_they_are_made_of():
+    snippet = """
+    v_mov_b32 v20, v4
+    v_mov_b32 v21, v5
+    v_mov_b32 v22, v6
+    v_mov_b32 v23, v7
+    v_mfma_f32_16x16x4f32 v[22:25], v4, v5, v[20:23]
+    v_mov_b32 v28, v8
+    v_mov_b32 v29, v9
+    v_mfma_f32_4x4x4f16 v[28:31], v[28:29], v[6:7], v[10:13]
+    v_mfma_f32_4x4x4f16 v[32:35], v[4:5], v[6:7], v[8:11] cbsz:2 abid:3
+    v_mfma_f32_16x16x16f16 v[36:39], v[4:5], v[6:7], v[22:25]
+    v_add_f32 v38, v38, v37
+    v_mfma_f32_16x16x16f16 v[40:43], v[36:37], v[38:39], v[36:39]
+    v_mov_b32 v41, v36
+    """
+    found, wanted = both(snippet, random_inputs(6, (0x3F803F80, 0x40003C00)), target="gfx90a")
+    assert differing(found, wanted, np.float32) == []
+
+
+def test_matrices_of_doubles():
+    snippet = "v_mfma_f64_16x16x4f64 v[20:27], v[4:5], v[6:7], v[8:15]"
+    found, wanted = both(snippet, random_inputs(7, (0x3FF00000, 0x40000000)), target="gfx90a")
+    assert differing(found, wanted, np.float64) == []
 
 
 @pytest.mark.parametrize("lanes", [64, 41])
