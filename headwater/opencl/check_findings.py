@@ -15,8 +15,8 @@ file's number, line, column, a further line of that file, an alignment, or 0, an
 STORED, BRANCH, ADDRESS, ARGUMENT = range(1, 5)
 """What a use is of a private variable that has not been written."""
 
-GLOBAL_ID = "_Z13get_global_idj"
-"""The function that says which work-item it is."""
+GLOBAL_ID, LOCAL_ID = "_Z13get_global_idj", "_Z12get_local_idj"
+"""The functions that say which work-item it is, of all and of its group."""
 _TOLD = 10
 """Findings that a message tells."""
 
@@ -32,6 +32,7 @@ _COPIES = {
     7: "writes the destination of an async copy before it waits for it",
     8: "writes the source of an async copy before it waits for it",
     9: "waits for an event, or passes one on, that no async copy has given it",
+    11: "and the first one of its group do not both make this async copy, with the same arguments",
 }
 """Findings of `headwater.opencl.copies_in_flight`."""
 _MISALIGNED = 10

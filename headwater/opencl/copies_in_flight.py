@@ -1,9 +1,13 @@
-"""Input: a module with calls of async_work_group_copy. Output: the same module with code that reports copies which are
-used before a wait, or never waited for.
+"""Input: a module with calls of async_work_group_copy or wait_group_events. Output: the same module with code that
+reports copies which are used before a wait, never waited for, or not the same in all work-items of a group, and waits
+for what is no copy's event.
 
 Each work-item has a table of its copies in flight: the value of its event, where it was begun, and the ranges that it
 reads and writes. A copy's event is its number, so that events may go through variables, arrays and phis; one that is
 passed on joins the copies that have it. A wait takes the copies out whose events it is given.
+
+On the cpu device, where a group's work-items run one after the other, the first one of a group leaves the arguments of
+its copies in local memory, and the others compare theirs. On chips such code would take part in the races it looks for.
 """
 
 from __future__ import annotations
@@ -18,9 +22,12 @@ from headwater.llvm.ir import Body, Inst, Module, Value, label_of
 from headwater.llvm.metadata import fields
 from headwater.llvm.passes.definedness import DECLARATION, IF, file_number, source_files
 from headwater.llvm.text import TELL, first_symbol
+from headwater.opencl.check_findings import LOCAL_ID
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle
+from headwater.opencl.platforms import SPIR
 
 NEVER_WAITED, READ, WRITTEN, SOURCE_WRITTEN, NO_EVENT = range(5, 10)
+DIFFERS = 11
 """What is wrong (`headwater.opencl.check_findings`)."""
 MOST = 32
 """Copies that a work-item may have in flight; further ones are not followed. A table takes 2 KB of private memory."""
@@ -33,12 +40,13 @@ _GLOBAL, _LOCAL = 1, 3
 
 def with_copies_followed(module: Module) -> None:
     """Follow the async copies of a module, if it makes any. Functions have to be inlined already."""
-    if not any("async_work_group_" in name for name in module.declares):
+    if not any("async_work_group_" in name or "wait_group_events" in name for name in module.declares):
         return
     # AMD's chips have private memory in an address space of its own.
     chip = "-A5" in module.data_layout
     bits = module.address_bits
-    target = _Target(f"i{bits}", bits, "ptr addrspace(5)" if chip else "ptr", chip, 0 if chip else 4)
+    calling = "" if chip else SPIR.calling
+    target = _Target(f"i{bits}", bits, "ptr addrspace(5)" if chip else "ptr", chip, 0 if chip else 4, calling)
     functions: dict[str, str] = {}
     changed = False
     for body in module.bodies.values():
@@ -49,6 +57,11 @@ def with_copies_followed(module: Module) -> None:
     if changed:
         if f"{TELL}_if" not in module.bodies:
             module.add(f"{DECLARATION}\n{IF}")
+        if any(_GROUP in text for text in functions.values()):
+            words = f"[{1 + _ARGUMENTS * MOST} x {target.address}]"
+            module.add(f"{_GROUP} = internal addrspace({_LOCAL}) global {words} undef, align {target.bits // 8}")
+            if LOCAL_ID not in module.declares:
+                module.declare(f"declare {target.calling}{target.address} @{LOCAL_ID}(i32) nounwind memory(none)")
         for text in functions.values():
             module.add(text)
 
@@ -63,6 +76,8 @@ class _Target:
     chip: bool
     generic: int
     """The address space of pointers that may be to any memory."""
+    calling: str
+    """The calling convention of built-ins, with a blank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +111,8 @@ class _Body:
     """The variables in local memory that they do; "" among them: or something else."""
     event: str = ""
     """The type of events."""
+    first: str = ""
+    """Whether this is the first work-item of its group, on the cpu device."""
     generic: bool = False
     """Whether there are accesses by pointers that may be to any memory: addresses are theirs then."""
 
@@ -106,7 +123,7 @@ class _Body:
         lines = [(number, self._read(number)) for number in range(len(body.lines))]
         copies = [inst for _, inst in lines if inst is not None and _copy(inst)]
         if not copies:
-            return None
+            return self._without_copies(lines)
         for _, inst in lines:
             if inst is not None and inst.name:
                 self.insts[inst.name] = inst
@@ -129,6 +146,8 @@ class _Body:
         for number, inst in lines:
             if body.operations[number] == "ret":
                 self._call("end", "void", [])
+                if self.first:
+                    self._call("all", "void", [])
             if inst is None:
                 self.out.append(body.lines[number])
                 continue
@@ -138,10 +157,21 @@ class _Body:
             if _copy(inst):
                 self._copy(body.lines[number], inst)
             else:
-                if inst.op == "call" and _name(inst)[0] == "wait_group_events":
+                if _waits(inst):
                     self._wait(inst)
                 self.out.append(body.lines[number])
         return self.out
+
+    def _without_copies(self, lines: list[tuple[int, Inst | None]]) -> list[str] | None:
+        """The lines of a body that makes no copy: each of its waits for an event is reported."""
+        waits = {number: inst for number, inst in lines if inst is not None and _waits(inst)}
+        for number, line in enumerate(self.body.lines):
+            if number in waits:
+                inst = waits[number]
+                some = self._let(f"icmp sgt i32 {inst.args[0].text}, 0")
+                self._tell(some, [str(NO_EVENT), *self._where(inst), "0"], inst)
+            self.out.append(line)
+        return self.out if waits else None
 
     def _read(self, number: int) -> Inst | None:
         try:
@@ -234,6 +264,12 @@ class _Body:
         for word in range(_HEAD):
             self.out.append(f"  %hw.copies.{word} = getelementptr {address}, {private} %hw.copies, i32 {word}")
             self.out.append(f"  store {address} 0, {private} %hw.copies.{word}")
+        if not self.target.chip:
+            own = [f"call {self.target.calling}{address} @{LOCAL_ID}(i32 {n})" for n in range(3)]
+            x, y, z = (self._let(call) for call in own)
+            number = self._let(f"or {address} {self._let(f'or {address} {x}, {y}')}, {z}")
+            self.first = self._let(f"icmp eq {address} {number}, 0")
+            self._call("first", "void", [f"i1 {self.first}"])
 
     def _number(self, text: str) -> str:
         """The value of a number or of "type value * number"."""
@@ -274,9 +310,12 @@ class _Body:
         if access.writes:
             source = self._let(f"icmp ult {address} {found}, {_TARGET}")
             what = self._let(f"select i1 {source}, i32 {SOURCE_WRITTEN}, i32 {WRITTEN}")
-        numbers = ", ".join(f"i32 {n}" for n in (what, *where, copied))
+        self._tell(flag, [what, *where, copied], inst)
+
+    def _tell(self, flag: str, numbers: list[str], inst: Inst) -> None:
+        values = ", ".join(f"i32 {n}" for n in numbers)
         debug = f", !dbg {inst.site}" if inst.site else ""
-        self.out.append(f"  call void @{TELL}_if(i1 {flag}, {numbers}){debug}")
+        self.out.append(f"  call void @{TELL}_if(i1 {flag}, {values}){debug}")
 
     def _copy(self, line: str, inst: Inst) -> None:
         address, event = self.target.address, inst.args[-1]
@@ -284,6 +323,11 @@ class _Body:
             self._range(_Access(start, nbytes, False)) if nbytes else ("0", "0")
             for start, nbytes in zip(inst.args[:2], self._copied_bytes(inst), strict=True)
         ]
+        if self.first:
+            pointers = [self._let(f"ptrtoint {p.ty} {p.text} to {address}") for p in inst.args[:2]]
+            sizes = [self._number(f"{size.ty} {size.text} * 1") for size in inst.args[2:-1]]
+            compared = [*self._where(inst), *pointers, *sizes, *["0"] * (2 - len(sizes))]
+            self._call("same", "void", [f"i1 {self.first}", *(f"{address} {value}" for value in compared)])
         values = [*self._where(inst), *(end for both in ranges for end in both), self._event(event)]
         self.numbers += 1
         self.out.append(line.replace(f"  {inst.name} = ", f"  %hw.copied.{self.numbers} = ", 1))
@@ -313,8 +357,15 @@ class _Body:
             words: dict[str, object] = {
                 **{"A": address, "P": target.private, "TELL": f"{TELL}_if", "NAME": f"@{symbol}"},
                 **{"NARROW": "trunc i64" if wide else "add i32", "TO_32": " to i32" if wide else ", 0"},
+                **{"GROUP": _GROUP, "L": f"ptr addrspace({_LOCAL})", "ARGUMENTS": _ARGUMENTS},
                 **{"FIELDS": _FIELDS, "HEAD": _HEAD, "MOST": MOST, "TARGET": _TARGET, "SOURCE": _SOURCE},
-                **{"NO_EVENT": NO_EVENT, "NEVER_WAITED": NEVER_WAITED, "EVENT": kind, "EVENTS": events},
+                **{
+                    "NO_EVENT": NO_EVENT,
+                    "NEVER_WAITED": NEVER_WAITED,
+                    "DIFFERS": DIFFERS,
+                    "EVENT": kind,
+                    "EVENTS": events,
+                },
                 "CONVERT": f"ptrtoint {kind} %frozen to {address}" if "ptr" in kind else f"add {address} %frozen, 0",
             }
             self.functions[symbol] = Template(Template(_FUNCTIONS[name]).safe_substitute(_PARTS)).substitute(words)
@@ -337,6 +388,10 @@ def _copy(inst: Inst) -> bool:
     return inst.op == "call" and bool(inst.name) and re.match(r"_Z\d+async_work_group_", inst.detail) is not None
 
 
+def _waits(inst: Inst) -> bool:
+    return inst.op == "call" and _name(inst)[0] == "wait_group_events"
+
+
 def _name(inst: Inst) -> tuple[str, tuple[Type, ...]]:
     """A called function's name in the source and its parameters' types; what is no built-in has none."""
     if re.match(r"_Z\d+wait_group_events", inst.detail):  # its events' address space has no number of its own in clang
@@ -354,10 +409,16 @@ def _size(what: Type) -> int:
     return what.bytes if isinstance(what, Scalar) else 0
 
 
-_HEAD, _FIELDS = 3, 8
-"""A table begins with the number of events there have been, and those of the oldest copy in flight and of the next one.
+_HEAD, _FIELDS = 4, 8
+"""A table begins with the number of events there have been, those of the oldest copy in flight and of the next one, and
+how many copies were begun.
 Copy n has entry n modulo `MOST`: its event's value, 0 if it has ended; its place in the source (file, line, column);
 then both ends of what it writes and of what it reads."""
+
+_GROUP = "@__hw_copies_of_group"
+_ARGUMENTS = 7
+"""A group's table: how many copies its first work-item has begun; then of each of the last `MOST` its place in the
+source (file, line, column) and its arguments but the event: two addresses, number of elements, stride or 0."""
 
 _PARTS = {
     "IN_FLIGHT": """\
@@ -371,6 +432,20 @@ _PARTS = {
   %word = add $A %words, $HEAD
   %entry = getelementptr $A, $P %t, $A %word
   %token = load $A, $P %entry""",
+    "GROUP_ENTRY": """\
+  %number = urem $A %n, $MOST
+  %words = mul $A %number, $ARGUMENTS
+  %word = add $A %words, 1
+  %entry = getelementptr $A, $L $GROUP, $A %word""",
+    "GIVEN": ", ".join(f"$A %g{n}" for n in range(_ARGUMENTS)),
+    "STORED": "\n".join(
+        f"  %s{n}.at = getelementptr $A, $L %entry, i32 {n}\n  store $A %g{n}, $L %s{n}.at" for n in range(_ARGUMENTS)
+    ),
+    "COMPARED": "\n".join(
+        f"  %c{n}.at = getelementptr $A, $L %entry, i32 {n}\n  %c{n} = load $A, $L %c{n}.at\n"
+        f"  %d{n} = icmp ne $A %c{n}, %g{n}\n  %differs.{n} = or i1 {f'%differs.{n - 1}' if n else 'false'}, %d{n}"
+        for n in range(_ARGUMENTS)
+    ),
     "PLACE": """\
   %file.32 = $NARROW %file$TO_32
   %line.32 = $NARROW %line$TO_32
@@ -552,7 +627,70 @@ done:
 }"""
 """Tell of copies that are still in flight."""
 
-_FUNCTIONS = {"start": _START, "wait": _WAIT, "find": _FIND, "end": _END}
+_FIRST = """
+define internal void $NAME($P %t, i1 %first) alwaysinline {
+  br i1 %first, label %begin, label %done
+begin:
+  store $A 0, $L $GROUP
+  br label %done
+done:
+  ret void
+}"""
+"""The first work-item of a group has begun no copy yet."""
+
+_SAME = """
+define internal void $NAME($P %t, i1 %first, $GIVEN) alwaysinline {
+  %own.at = getelementptr $A, $P %t, i32 3
+  %n = load $A, $P %own.at
+  %n.next = add $A %n, 1
+  store $A %n.next, $P %own.at
+$GROUP_ENTRY
+  br i1 %first, label %leave, label %compare
+leave:
+  store $A %n.next, $L $GROUP
+$STORED
+  br label %done
+compare:
+  %known = load $A, $L $GROUP
+  %missing = icmp uge $A %n, %known
+  %ahead = sub $A %known, %n
+  %kept = icmp ule $A %ahead, $MOST
+$COMPARED
+  %other = and i1 %kept, %differs.6
+  %wrong = or i1 %missing, %other
+  %file.32 = $NARROW %g0$TO_32
+  %line.32 = $NARROW %g1$TO_32
+  %column.32 = $NARROW %g2$TO_32
+  call void @$TELL(i1 %wrong, i32 $DIFFERS, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
+  br label %done
+done:
+  ret void
+}"""
+"""Leave a copy's place and arguments to the group, or compare them with those of its first work-item's copy."""
+
+_ALL = """
+define internal void $NAME($P %t) alwaysinline {
+  %own.at = getelementptr $A, $P %t, i32 3
+  %n = load $A, $P %own.at
+  %known = load $A, $L $GROUP
+  %fewer = icmp ult $A %n, %known
+$GROUP_ENTRY
+  %file.at = getelementptr $A, $L %entry, i32 0
+  %file = load $A, $L %file.at
+  %line.at = getelementptr $A, $L %entry, i32 1
+  %line = load $A, $L %line.at
+  %column.at = getelementptr $A, $L %entry, i32 2
+  %column = load $A, $L %column.at
+$PLACE
+  call void @$TELL(i1 %fewer, i32 $DIFFERS, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
+  ret void
+}"""
+"""Tell of a copy that the group's first work-item has begun and this one has not."""
+
+_FUNCTIONS = {
+    **{"start": _START, "wait": _WAIT, "find": _FIND, "end": _END},
+    **{"first": _FIRST, "same": _SAME, "all": _ALL},
+}
 _TARGET, _SOURCE = 1 << 30, 1 << 29
 
 __all__ = ["with_copies_followed"]

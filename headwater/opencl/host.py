@@ -309,7 +309,7 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
     WORKER.start("opencl.codegen")  # it takes longer than clang and the library
     from headwater.opencl import clang, library
     from headwater.opencl.assembly import has_assembly, located_at_calls, refuse_assembly
-    from headwater.opencl.check_findings import GLOBAL_ID
+    from headwater.opencl.check_findings import GLOBAL_ID, LOCAL_ID
 
     front = clang.compile_to_ir(source, filename, options, debug=check)
     if check:  # what a table holds may decide which accesses there are
@@ -318,7 +318,8 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
         raise refuse_assembly(source, filename, options)
     called = library.called(front.ir)
     if check:  # a finding names the work-item
-        called.setdefault(GLOBAL_ID, f"declare i64 @{GLOBAL_ID}(i32)")
+        for name in (GLOBAL_ID, LOCAL_ID):
+            called.setdefault(name, f"declare i64 @{name}(i32)")
     pieces = library.definitions(called)
     with located_at_calls(source, filename, lambda: clang.compile_to_ir(source, filename, options, debug=True).ir):
         text, vector_bytes = WORKER.call(
