@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headwater.emulate.gcn import chunks, control, encodings_memory, gws, matrix, texels, vector
+from headwater.emulate.gcn.constants import Known, known_scalars
 from headwater.emulate.gcn.program import (
     LARGE_PROGRAM,
     BasicBlock,
@@ -107,6 +108,8 @@ class _Function:
     modes: Mapping[int, Mode] = field(default_factory=dict)
     """The static MODE of blocks, where it is not that of the entry."""
     entry_mode: Mode = field(init=False)
+    constants: Mapping[int, Known] = field(default_factory=dict)
+    """Scalar registers of known numbers, where a block begins."""
 
     def __post_init__(self) -> None:
         self.entry_mode = self.t.mode
@@ -118,6 +121,7 @@ class _Function:
         self._find_split_pairs()
         self.modes = control.modes(self.program, self.t.mode)
         compact = compact_blocks(self.program)
+        self.constants = known_scalars(self.program)
         self.in_frame = is_large(self.program) or has_matrices(self.program)
         self.t.hides_chains = self.t.options.avx512 and self.program.instruction_count >= LARGE_KERNEL
         body = self.t.b
@@ -283,7 +287,7 @@ class _Function:
     def _block(self, block: BasicBlock) -> None:
         t, b, regs = self.t, self.t.b, self.t.regs
         b.start(label_of(block.address))
-        regs.begin()
+        regs.begin(self.constants.get(block.address, {}))
         t.shapes = {}
         t.chains.clear()
         t.mode = self.modes.get(block.address, self.entry_mode)

@@ -38,7 +38,11 @@ def translate(t: Translator, instruction: Instruction) -> None:
     special_case = _SPECIAL.get(instruction.row.name)
     if special_case is not None:
         special_case(t, instruction)
-        return
+    elif instruction.row.name != "v_perm_b32" or not _shuffled_bytes(t, instruction):
+        _translate(t, instruction)
+
+
+def _translate(t: Translator, instruction: Instruction) -> None:
     what = meaning(instruction)
     if not what.assignments:
         return
@@ -572,6 +576,36 @@ def _writelane(t: Translator, instruction: Instruction) -> None:
         t.regs.set_vector(register, part, b.emit(f"select i1 {here}, {PART} {new}, {PART} {old}"))
 
     t.later(thunk)
+
+
+def _shuffled_bytes(t: Translator, instruction: Instruction) -> bool:
+    """v_perm_b32 with a selector that is known and picks nothing but bytes: one shuffle. Whether it was written."""
+    first, second, selector = (instruction.source(name) for name in ("S0", "S1", "S2"))
+    assert first is not None
+    assert second is not None
+    assert selector is not None
+    if isinstance(selector.value, Register) and selector.value.file != "s":
+        return False
+    bits = _value(scalar_operand(t, selector)).text
+    picks = [int(bits) >> 8 * n & 255 for n in range(4)] if bits.isdigit() else [255]
+    if max(picks) > 7:
+        return False
+    t.chains.pop(number(instruction.dests[0].register), None)
+    count = 4 * PART_LANES
+    # Of the eight bytes that are selected from, the low ones are S1's.
+    lanes = constants([4 * lane + n % 4 + count * (n // 4) for lane in range(PART_LANES) for n in picks])
+    low, high = plain_fetch(t, second), plain_fetch(t, first)
+    write = writers(t, instruction, t.exec_mask())["D"]
+    b = t.b
+
+    def thunk(part: int) -> None:
+        given = [b.splat(_value(get(part)), PART_LANES).typed for get in (low, high)]
+        both = ", ".join(f"<{count} x i8> {b.emit(f'bitcast {one} to <{count} x i8>')}" for one in given)
+        text = b.emit(f"shufflevector {both}, <{count} x i32> {lanes}")
+        write(part, Value(b.emit(f"bitcast <{count} x i8> {text} to {PART}"), "u32", PART_LANES), None)
+
+    t.later(thunk)
+    return True
 
 
 _SPECIAL: dict[str, Callable[[Translator, Instruction], None]] = {

@@ -7,7 +7,7 @@ parts of `PART_LANES` lanes, one machine register wide, because vector code is w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from headwater.emulate.wave.builder import Builder, Value
 from headwater.emulate.wave.layout import LANES, PRIVATE_APERTURE, SHARED_APERTURE, VECTOR_LANES
@@ -121,9 +121,9 @@ class Registers:
 
     # ---- blocks
 
-    def begin(self) -> None:
-        """Forget all values: a block begins."""
-        self._scalar.clear()
+    def begin(self, scalars: Mapping[int, int]) -> None:
+        """Forget all values but those of ``scalars``, which are known: a block begins."""
+        self._scalar = {index: str(bits) for index, bits in scalars.items()}
         self._pair.clear()
         self._scc = None
         for part in range(PARTS):

@@ -11,7 +11,11 @@ from translated_runs import both, differing, random_inputs
 
 import headwater as hw
 from headwater.emulate.gcn.program import LARGE_PROGRAM, LONGEST_BLOCK, read_program
+from headwater.emulate.gcn.translate import translate
+from headwater.emulate.gcn.translator import Options
+from headwater.emulate.wave.registers import PARTS
 from headwater.isa.gcn.decode import decode
+from headwater.isa.gcn.semantics import Mode
 from headwater.opencl import gcn
 
 FLOATS = (
@@ -507,3 +511,44 @@ def test_the_text_does_not_depend_on_the_hash_seed(tmp_path):
         for seed in range(6)
     }
     assert len(texts) == 1
+
+
+# What is known of scalar registers where ways meet.
+KNOWN_NUMBERS = """
+s_mov_b32 s16, 0x05040100
+s_mov_b32 s17, 0x03020706
+s_mov_b32 s18, 0x0c0b0d01
+s_mov_b32 s20, 3
+s_cmp_lt_u32 s8, s9
+s_cbranch_scc1 other
+s_mov_b32 s19, 0x03020706
+s_branch again
+other:
+s_mov_b32 s19, 0x00010203
+again:
+v_add_f32 v20, v4, v5
+v_perm_b32 v21, v4, v5, s16
+v_perm_b32 v22, v4, 7, s17
+v_perm_b32 v23, v4, v5, s18
+v_perm_b32 v24, v4, v5, s19
+v_mov_b32 v25, s20
+s_add_u32 s20, s20, 1
+s_cmp_lt_u32 s20, 6
+s_cbranch_scc1 again
+"""
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_numbers_that_are_known_from_block_to_block(large, monkeypatch):
+    if large:  # registers lie in memory between blocks
+        monkeypatch.setattr("headwater.emulate.gcn.translate.LARGE_PROGRAM", 0)
+    found, wanted = both(KNOWN_NUMBERS, random_inputs(5, INTEGERS), 37)
+    assert (found == wanted).all()
+
+
+def test_selectors_that_are_known_make_one_shuffle():
+    """A selector from a scalar register took 90 operations of LLVM's a part; attention of Triton's has 144 of them."""
+    code = code_of(KNOWN_NUMBERS)
+    program = read_program(lambda at: decode(code, at, "gfx900"), 0, "gfx900", lambda at: at < len(code))
+    text = translate(program, Mode(), Options()).text
+    assert text.count("shufflevector <64 x i8>") == 2 * PARTS
