@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from importlib import import_module
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 import numpy as np
@@ -102,11 +102,21 @@ def _view(name: str, label: str, values: dict[str, Any], shape: Sequence[int], s
     needed = 1 + sum((extent - 1) * step for extent, step in zip(shape, steps, strict=True)) if 0 not in shape else 0
     if array.size < needed:
         raise UsageError(f"{name}: {label} has {array.size} elements, and {needed} are needed")
+    if written and _overlap(shape, steps):
+        raise UsageError(f"{name}: increments of {label} give elements of two sequences one place", hint="enlarge one")
     if written and not array.flags.writeable:
         raise UsageError(f"{name}: {label} is written and cannot be: the array is read-only")
     if list(steps) == _dense(shape):
         return array.reshape(-1, order="F")[:needed].reshape(shape)  # views, and quicker than as_strided
     return as_strided(array, shape, [step * dtype.itemsize for step in steps], writeable=written)
+
+
+def _overlap(shape: Sequence[int], steps: Sequence[int]) -> bool:
+    """Whether two elements are at one place: those of increments, which two dimensions can have."""
+    if len(shape) != 2 or list(steps) == _dense(shape):
+        return False
+    common = gcd(*steps)
+    return steps[1] // common < shape[0] and steps[0] // common < shape[1]
 
 
 def _dense(shape: Sequence[int]) -> list[int]:
@@ -124,8 +134,16 @@ def _complex(name: str, values: dict[str, Any], dtype: np.dtype[Any]) -> None:
         shape = [values[label] for label in names_of_extents]  # n, m, l: the last of ACML's is the slowest
         axes = list(range(len(shape)))
     steps = _dense(shape)
-    flip = bool(values.get("ltrans", False))
+    flip = bool(values.get("ltrans", False)) and len(shape) > 1
     x = _view(name, "x", values, shape, _increments(values, "x", steps))
+    target = x
+    if values["written"] == "y":
+        turned = shape[::-1] if flip else shape
+        target = _view(name, "y", values, turned, _increments(values, "y", _dense(turned)))
+        if np.shares_memory(x, target):
+            raise UsageError(f"{name}: y is written and shares memory with x", hint="pass a copy, or inpl")
+    elif flip:
+        target = _view(name, "x", values, shape[::-1], _dense(shape[::-1]))
     fft = import_module("scipy.fft")
     forward = values["mode"] < 0
     inner: Callable[..., Any]
@@ -137,17 +155,7 @@ def _complex(name: str, values: dict[str, Any], dtype: np.dtype[Any]) -> None:
     if "scale" in values:
         count = float(prod(shape[axis] for axis in axes))
         transformed *= values["scale"] * count**0.5
-    if values["written"] == "x":
-        if flip and len(shape) > 1:
-            x = _view(name, "x", values, shape[::-1], _dense(shape[::-1]))
-            transformed = transformed.transpose()
-        x[...] = transformed
-        return
-    if flip and len(shape) > 1:
-        shape, transformed = shape[::-1], transformed.transpose()
-        steps = _dense(shape)
-    y = _view(name, "y", values, shape, _increments(values, "y", steps))
-    y[...] = transformed
+    target[...] = transformed.transpose() if flip else transformed
 
 
 def _increments(values: dict[str, Any], label: str, steps: list[int]) -> list[int]:

@@ -146,6 +146,31 @@ def test_discrete_distributions_are_inverses_of_uniform_numbers(name):
     assert (wanted.cdf(found - 1) <= u + 1e-12).all()
 
 
+@pytest.mark.parametrize(
+    ("name", "args", "mean", "deviation"),
+    [
+        ("binomial", (2**31 - 1, 0.5), 2.0**30, 2.0**14.5),
+        ("negativebinomial", (2, 1e-6), 2e6, 2e12**0.5),
+        ("hypergeometric", (2**30, 2**29, 2**29), 2.0**28, 2.0**13),
+        ("poisson", (1e9,), 1e9, 1e9**0.5),
+        ("discreteuniform", (-(2**31), 2**31 - 1), -0.5, 2**32 / 12**0.5),
+    ],
+)
+def test_discrete_numbers_of_wide_distributions(name, args, mean, deviation):
+    """Without a table of all results, and by distribution functions that are accurate there."""
+    found = Generator("philox", 3).draw(name, 2000, *args).astype(float)
+    assert abs(found.mean() - mean) < 4 * deviation / 2000**0.5
+    assert 0.9 < found.std() / deviation < 1.1
+    assert len(np.unique(found)) > 1900
+    normal = stats.norm.cdf((found + 0.5 - mean) / deviation) - Generator("philox", 3).random(2000)
+    assert np.abs(normal).max() < (1e-3 if name in ("binomial", "hypergeometric", "poisson") else 1)
+
+
+def test_discrete_numbers_of_single_precision_are_those_that_there_are():
+    found = Generator("philox", 3, dtype=np.float32).discreteuniform(1000, 2**30 + 1, 2**30 + 5)
+    assert (np.bincount(found - 2**30) > 150).tolist() == [False, True, True, True, True, True]
+
+
 def test_normal_numbers_are_accurate_in_the_tails():
     u = np.array([2.0**-55, 1e-300, 1e-10, 0.02, 0.5, 0.98, 1 - 2.0**-53])
     from headwater.acml.random.generator import _program
@@ -207,7 +232,9 @@ def test_wrong_arguments_of_generators():
         (lambda: Generator().binomial(3, 2**40, 0.5), "do not fit into 32 bits"),
         (lambda: Generator().poisson(3, 1e12), "do not fit into 32 bits"),
         (lambda: Generator().geometric(3, 1e-300), "do not fit into 32 bits"),
-        (lambda: Generator().discreteuniform(3, 0, 2**40), "do not fit into 32 bits"),
+        (lambda: Generator().discreteuniform(3, 0, 2**31), "discreteuniform: b is 2147483648"),
+        (lambda: Generator(dtype=np.float32).discreteuniform(3, 0, 2**24), "float32 numbers have 24 bits"),
+        (lambda: Generator().draw("normal", 3), "no distribution .normal."),
     ):
         with pytest.raises(UsageError, match=message):
             make()

@@ -79,6 +79,10 @@ def test_wrong_arguments_of_transforms():
         acml.zfft1d(-1, 9, x, None)
     with pytest.raises(UsageError, match="cfft1d: x is a NumPy array of complex64"):
         acml.cfft1d(-1, 8, x, None)
+    with pytest.raises(UsageError, match="zfft1mx: y is written and shares memory with x"):
+        acml.zfft1mx(-1, 1.0, 0, 1, 6, x[:6], 1, 6, x[2:], 1, 6, None)
+    with pytest.raises(UsageError, match="zfft1mx: increments of x give elements of two sequences one place"):
+        acml.zfft1mx(-1, 1.0, 1, 2, 4, x, 1, 1, x, 1, 1, None)
     assert (x == before).all()
 
 

@@ -29,7 +29,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Distribution:
     """``arguments`` in order. ``allowed``: for each whether its value is, given all. ``kernel``: what `kernels.cl`
     calls it, with ``numbers``, its a, b and c; or ``inverse`` of uniform numbers and arguments. ``discrete``: results
-    are ints."""
+    are ints, to which ``first`` of the arguments is added."""
 
     arguments: tuple[str, ...]
     allowed: tuple[Callable[..., bool], ...]
@@ -37,6 +37,7 @@ class Distribution:
     numbers: Callable[..., tuple[float, ...]] = lambda *args: args
     inverse: Callable[..., Any] | None = None
     discrete: bool = False
+    first: Callable[..., int] = lambda *args: 0
 
 
 def _special() -> Any:
@@ -59,17 +60,36 @@ def _fraction(at: int) -> Callable[..., bool]:
     return lambda *args: 0 < args[at] <= 1
 
 
+TABLE = 1 << 16
+"""Values of a distribution function that are computed at once; in wider ones each result is searched by bisection."""
+
+
 def _inside(values: Array, distribution: Callable[[Array], Any], least: float, most: float) -> Any:
     """For each uniform number the least whole k whose distribution function is larger."""
     if least > INT_MAX:
         raise UsageError(f"results of about {least:.3g} do not fit into 32 bits")
-    k = np.arange(max(0, int(least)), ceil(most) + 1, dtype=np.float64)
-    return np.searchsorted(distribution(k)[:-1], values, side="right") + int(k[0])
+    first, last = max(0, int(least)), ceil(most)
+    if last - first <= TABLE:
+        k = np.arange(first, last + 1, dtype=np.float64)
+        return np.searchsorted(distribution(k)[:-1], values, side="right") + first
+    low, high = np.full(len(values), first), np.full(len(values), last)
+    while (low < high).any():
+        middle = (low + high) // 2
+        larger = distribution(middle.astype(np.float64)) > values
+        low, high = np.where(larger, low, middle + 1), np.where(larger, middle, high)
+    return low
 
 
 def _binomial(u: Array, m: int, p: float) -> Any:
+    if p in (0, 1):
+        return np.full(len(u), m * p)
     mean, spread = m * p, 12 * sqrt(m * p * (1 - p)) + 40
-    return _inside(u, lambda k: _special().bdtr(k, m, p), mean - spread, min(m, mean + spread))
+    beta = _special().betaincc  # `bdtr` has a wrong first digit where m is about 2**31
+
+    def distribution(k: Array) -> Any:
+        return np.where(k < m, beta(k + 1, np.maximum(m - k, 1), p), 1.0)
+
+    return _inside(u, distribution, mean - spread, min(m, mean + spread))
 
 
 def _poisson(u: Array, mean: float) -> Any:
@@ -79,14 +99,18 @@ def _poisson(u: Array, mean: float) -> Any:
 
 def _negative_binomial(u: Array, m: int, p: float) -> Any:
     most = m * (1 - p) / p + 40 * sqrt(m * (1 - p)) / p + 40 / p
-    return _inside(u, lambda k: _special().nbdtr(k, m, p), 0, most)
+    return _inside(u, lambda k: _special().betainc(m, k + 1, p), 0, most)
 
 
 def _hypergeometric(u: Array, population: int, sample: int, special: int) -> Any:
-    least, most = max(0, sample - (population - special)), min(sample, special)
-    k = np.arange(least, most + 1, dtype=np.float64)
-    log = _special().gammaln
-    logs = -log(k + 1) - log(special - k + 1) - log(sample - k + 1) - log(population - special - sample + k + 1)
+    others = population - special
+    mean = sample * (special / population) if population else 0.0
+    spread = 12 * sqrt(mean * (others / max(population, 1))) + 40
+    least, most = max(0, sample - others, int(mean - spread)), min(sample, special, ceil(mean + spread))
+    k = np.arange(least, most, dtype=np.float64)
+    # from the quotients of neighbours: logarithms of factorials have few digits in common where the population is large
+    ratios = (special - k) / (k + 1) * ((sample - k) / (others - sample + k + 1))
+    logs = np.concatenate(([0.0], np.cumsum(np.log(ratios))))
     weights = np.exp(logs - logs.max())
     sums = np.cumsum(weights)
     return np.searchsorted(sums[:-1] / sums[-1], u, side="right") + least
@@ -100,6 +124,7 @@ def _geometric(u: Array, p: float) -> Any:
 def table() -> dict[str, Distribution]:
     """Name in ACML -> distribution."""
     two = (_any, lambda a, b: b >= a and isfinite(b - a))
+    whole = (lambda a, b: a >= -INT_MAX - 1, lambda a, b: a <= b <= INT_MAX)
     return {
         "uniform": Distribution(("a", "b"), two, "UNIFORM"),
         "gaussian": Distribution(("xmu", "var"), (_any, _at_least_0(1)), "GAUSSIAN", lambda m, v: (m, sqrt(v))),
@@ -126,7 +151,9 @@ def table() -> dict[str, Distribution]:
             ("df1", "df2"), (_positive(0), _positive(1)), inverse=lambda u, a, b: _special().fdtri(a, b, u)
         ),
         "studentst": Distribution(("df",), (_positive(0),), inverse=lambda u, df: _special().stdtrit(df, u)),
-        "discreteuniform": Distribution(("a", "b"), two, "DISCRETE", discrete=True),
+        "discreteuniform": Distribution(
+            ("a", "b"), whole, "DISCRETE", lambda a, b: (0, b - a), discrete=True, first=lambda a, b: int(a)
+        ),
         "binomial": Distribution(
             ("m", "p"), (_at_least_0(0), lambda m, p: 0 <= p <= 1), inverse=_binomial, discrete=True
         ),

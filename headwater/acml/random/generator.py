@@ -68,12 +68,19 @@ class Generator:
 
     def draw(self, distribution: str, size: int | Sequence[int], *args: Any) -> Any:
         """Numbers of a distribution of `headwater.acml.random.distributions.table`, as an array or a stream."""
-        row = table()[distribution]
+        row = table().get(distribution)
+        if row is None:
+            raise UsageError(f"no distribution {distribution!r:.60}", hint=f"there are {', '.join(table())}")
         if len(args) != len(row.arguments):
             raise UsageError(f"{distribution} takes {', '.join(('size', *row.arguments))}")
         at = illegal(row, args)
         if at is not None:
             raise UsageError(f"{distribution}: {row.arguments[at]} is {args[at]!r:.60}, which is not allowed")
+        if distribution == "discreteuniform" and self.dtype == np.float32 and args[1] - args[0] >= 2**24:
+            raise UsageError(
+                f"discreteuniform: {args[1] - args[0] + 1} values, and float32 numbers have 24 bits",
+                hint="make the generator with dtype=np.float64",
+            )
         extents: Any = size if isinstance(size, (Sequence, np.ndarray)) else (size,)
         shape = tuple(counted(extent, "a size") for extent in extents)
         if min(shape, default=0) < 0:
@@ -90,7 +97,7 @@ class Generator:
                 found = self._transform(row, args, found, device)
             self.base = after  # not if the distribution refused
         elif row.discrete:
-            found = _whole(found)
+            found = _whole(found, 0)
         return found
 
     def _transform(self, row: Any, args: tuple[Any, ...], found: Any, device: Device) -> Any:
@@ -100,19 +107,19 @@ class Generator:
             numbers = [float(value) for value in (*row.numbers(*args), 0.0, 0.0)][:3]
             flat = found if isinstance(found, Stream) else found.reshape(-1)
             program.distribute[_groups(count), None](flat, *numbers, count, device=device)
-            return _whole(found) if row.discrete else found
+            return _whole(found, row.first(*args)) if row.discrete else found
         u = np.asarray(found, np.float64).reshape(-1)
         least = 2.0**-55 if self.dtype == np.float64 else 2.0**-26
         values = row.inverse(np.maximum(u, least), *args).reshape(found.shape)
         if row.discrete:
-            return _whole(stream(values, device=device) if self.device else values)
+            return _whole(stream(values, device=device) if self.device else values, row.first(*args))
         values = values.astype(self.dtype)
         return stream(values, device=device) if self.device else values
 
 
-def _whole(found: Any) -> Any:
-    """Results as ints of 32 bits. UsageError where one does not fit."""
-    values = np.asarray(found)
+def _whole(found: Any, first: int) -> Any:
+    """Results, to which ``first`` is added, as ints of 32 bits. UsageError where one does not fit."""
+    values = np.asarray(found, np.float64) + first
     if values.size and not (values.min() >= -INT_MAX - 1 and values.max() <= INT_MAX):
         raise UsageError("there are results that do not fit into 32 bits", hint="scale the arguments down")
     values = values.astype(np.int32)

@@ -16,7 +16,7 @@ import numpy as np
 from headwater.acml.streams import elementwise, factorizations, fourier, products
 from headwater.acml.streams.programs import TYPES, operand
 from headwater.errors import UsageError
-from headwater.runtime import Stream
+from headwater.runtime import Stream, stream
 
 
 @cache
@@ -30,7 +30,7 @@ def _table() -> dict[Any, Callable[..., Any]]:
     for name in fourier.NAMES:
         function = getattr(np.fft, name, None)
         if function is not None:
-            found[function] = partial(_fourier, name)
+            found[function] = partial(_fourier, name, True)
     return found
 
 
@@ -92,13 +92,15 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
     return factorizations.qr(a) if _is_matrix(a) and mode == "reduced" else NotImplemented
 
 
-def _fourier(name: str, a: Any, s: Any = None, axis: Any = None, norm: str | None = None, **options: Any) -> Any:
+def _fourier(
+    name: str, again: bool, a: Any, s: Any = None, axis: Any = None, norm: str | None = None, **options: Any
+) -> Any:
     """NumPy's names: n and axis for one dimension, s and axes for more."""
     length = options.pop("n", s)
     where = options.pop("axes", axis)
     if options.pop("out", None) is not None or options:
         return NotImplemented
-    return fourier.call(name, a, a.device, length, where, norm)
+    return fourier.call(name, a, a.device, length, where, norm, again)
 
 
 _OPTIONS = {"n", "s", "axis", "axes", "norm", "overwrite_x", "workers", "plan"}
@@ -153,9 +155,9 @@ def solver(name: str) -> Callable[..., Any]:
     """A function of `headwater.acml` for streams: those that `acml` has for arrays under the same name."""
     table: dict[str, Callable[..., Any]] = {
         "matmul": products.matmul,
-        "solve": partial(_scipys, "solve", lambda a, b: factorizations.solve(a, b)),
-        "lu_factor": partial(_scipys, "lu_factor", lambda a: factorizations.lu(a)),
-        "cholesky": partial(_scipys, "cholesky", lambda a, lower=False: factorizations.cholesky(a, lower)),
+        "solve": partial(_scipys, "solve", _scipys_solve),
+        "lu_factor": partial(_scipys, "lu_factor", _scipys_lu),
+        "cholesky": partial(_scipys, "cholesky", _scipys_cholesky),
         "qr": partial(_scipys, "qr", _scipys_qr),
         **{kind: partial(_fourier_of, kind) for kind in fourier.NAMES},
     }
@@ -175,14 +177,38 @@ def _scipys(name: str, function: Callable[..., Any], *args: Any, **options: Any)
     return function(*bound.args, **bound.kwargs)
 
 
-def _scipys_qr(a: Any, *, mode: str = "full") -> Any:
+def _finite(check: bool, *values: Any) -> None:
+    """ValueError as SciPy's where a number is not finite."""
+    if check and not all(map(factorizations.is_finite, values)):
+        raise ValueError("array must not contain infs or NaNs")
+
+
+def _scipys_solve(a: Any, b: Any, *, check_finite: bool = True) -> Any:
+    _finite(check_finite, a, b)
+    if not operand(b).size and operand(a).size:  # SciPy does not look at the matrix then
+        a = stream(np.eye(*a.shape, dtype=a.dtype), device=next(v.device for v in (a, b) if isinstance(v, Stream)))
+    return factorizations.solve(a, b)
+
+
+def _scipys_lu(a: Any, *, check_finite: bool = True) -> Any:
+    _finite(check_finite, a)
+    return factorizations.lu(a)
+
+
+def _scipys_cholesky(a: Any, lower: bool = False, *, check_finite: bool = True) -> Any:
+    _finite(check_finite, a)
+    return factorizations.cholesky(a, lower)
+
+
+def _scipys_qr(a: Any, *, mode: str = "full", check_finite: bool = True) -> Any:
     if mode not in ("full", "economic"):
         raise UsageError(f"qr: mode is {mode!r}; of streams it is full or economic", hint="read the stream first")
+    _finite(check_finite, a)
     return factorizations.qr(a, full=mode == "full")
 
 
 def _fourier_of(name: str, x: Any, *args: Any, **options: Any) -> Any:
-    found = _fourier(name, x, *args, **options) if len(args) <= 3 else NotImplemented
+    found = _fourier(name, False, x, *args, **options) if len(args) <= 3 else NotImplemented
     if found is NotImplemented:
         raise UsageError(f"{name}: streams are transformed with n, axis (s, axes) and norm only")
     return found

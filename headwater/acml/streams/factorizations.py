@@ -36,6 +36,20 @@ def _paste(value: Stream, block: Any, row: int, column: int) -> None:
     )
 
 
+def is_finite(value: Any) -> bool:
+    """Whether no number of a stream or an array is infinite or NaN; a stream is tested on its device."""
+    if not isinstance(value, Stream):
+        return bool(np.isfinite(value).all())
+    if value.dtype.kind not in "fc" or not value.size:
+        return True
+    found = stream(np.zeros(1, np.int32), device=value.device)
+    numbers = floats(value)
+    options = f"-D T={'float' if numbers.dtype == np.float32 else 'double'} -D RM=1 -D RN=1 -D GROUP=1"
+    kernel = program("gemm.cl", options, value.device).find_others
+    kernel[groups(numbers.size, 64), None](numbers, numbers.size, found, device=value.device)
+    return not found.read()[0]
+
+
 def _square(value: Any, what: str) -> None:
     if value.ndim != 2 or value.shape[0] != value.shape[1]:
         raise UsageError(f"{what}: a square matrix is needed, not one of shape {value.shape}")
@@ -160,7 +174,11 @@ def solve(a: Any, b: Any) -> Stream:
     factors, pivots = lu(left)
     x, n = on_device(b, device, dtype).copy(), left.shape[0]
     right = matrix(x)
-    if not n or not right.columns:
+    if not n:
+        return x
+    if not right.columns:
+        if not np.diag(factors.read()).all():
+            raise np.linalg.LinAlgError("Singular matrix")
         return x
     swaps = stream(pivots, device=device)
     _kernels(x).swap_rows[groups(right.columns, 64), None](

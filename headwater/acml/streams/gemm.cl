@@ -147,3 +147,13 @@ __kernel void clear_triangle(__global T *a, int rows, int n, int upper)
     if (i < rows && j < n && (upper ? j > i : j < i))
         a[i * n + j] = ZERO;
 }
+
+#ifndef COMPLEX
+// `found` becomes 1 if a number is infinite or NaN.
+__kernel void find_others(__global const T *a, int n, __global int *found)
+{
+    const int i = get_global_id(0);
+    if (i < n && !isfinite(a[i]))
+        found[0] = 1;
+}
+#endif
