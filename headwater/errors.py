@@ -93,12 +93,20 @@ class LaunchError(UsageError):
     """A launch that cannot run as asked: sizes, groups, argument types."""
 
 
+class GroupSizeError(LaunchError):
+    """Work-groups of a size or shape that the kernel, the device or the global size does not allow."""
+
+
 class DeviceError(HeadwaterError):
     """No such device, or the device or its driver failed."""
 
 
 class ResourceError(HeadwaterError):
     """Out of memory, or a limit of the device exceeded."""
+
+
+class OutOfMemoryError(ResourceError):
+    """The host or the device has not the memory that a buffer or a launch needs."""
 
 
 class LimitError(SourceError, ResourceError):

@@ -30,7 +30,7 @@ def compiled(folder: str, *words: str) -> None:
         environment={name: str(Path(folder, "zig")) for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR")},
     )
     if done.returncode:
-        raise SystemExit(done.stderr.decode(errors="replace"))
+        raise SystemExit(f"exit status {done.returncode}: {done.stderr.decode(errors='replace')}")
 
 
 def output(program: str, device: str) -> str:

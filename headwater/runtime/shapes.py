@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.errors import LaunchError
+from headwater.errors import GroupSizeError, LaunchError
 
 if TYPE_CHECKING:
     from headwater.opencl.kernels import KernelInfo
@@ -66,7 +66,8 @@ _STANDARD = re.compile(r"-cl-std=CL(\d)")
 def check_sizes(
     info: KernelInfo, whole: tuple[int, ...], local_size: Size | None, options: str, largest: int, lds_bytes: int = 0
 ) -> tuple[int, ...] | None:
-    """The group size as a tuple, or None; LaunchError if the kernel cannot be launched in such groups."""
+    """The group size as a tuple, or None; GroupSizeError if the kernel cannot be launched in such groups,
+    LaunchError if it cannot be launched at all."""
     required = info.reqd_group_size
     if prod(whole) >= 1 << 62:
         raise LaunchError(f"the global size {whole} is beyond 2**62 work-items")
@@ -81,42 +82,42 @@ def check_sizes(
         )
     if group is None:
         if info.max_group:
-            raise LaunchError(
+            raise GroupSizeError(
                 f"{called(info)} is for groups of up to {info.max_group} work-items (__launch_bounds__), "
                 "and the launch leaves their size open",
                 hint="pass a group size (--local)",
             )
         return None
     if len(group) != len(whole):
-        raise LaunchError(
+        raise GroupSizeError(
             f"the group size {group} has {len(group)} dimension{'s' * (len(group) != 1)}, "
             f"the global size {whole} has {len(whole)}"
         )
     if required is not None and three(group) != tuple(required):
-        raise LaunchError(
+        raise GroupSizeError(
             f"{called(info)} requires groups of {tuple(required)}, not {group}",
             hint="pass that group size, or None",
         )
     if info.max_group and prod(group) > info.max_group:
-        raise LaunchError(
+        raise GroupSizeError(
             f"{called(info)} is for groups of up to {info.max_group} work-items (__launch_bounds__), not {group}",
             hint="choose a smaller group, or a larger bound",
         )
     if prod(group) > largest:
-        raise LaunchError(f"a group of {group} has {prod(group)} work-items, the device allows {largest}")
+        raise GroupSizeError(f"a group of {group} has {prod(group)} work-items, the device allows {largest}")
     if any(size % part for size, part in zip(whole, group, strict=True)) and not allows_remainders(options):
         raise _not_divided(info, whole, group, options)
     return group
 
 
-def _not_divided(info: KernelInfo, whole: tuple[int, ...], group: tuple[int, ...], options: str) -> LaunchError:
+def _not_divided(info: KernelInfo, whole: tuple[int, ...], group: tuple[int, ...], options: str) -> GroupSizeError:
     from headwater.opencl.kernels import HIP_OPTION
 
     rounded = tuple(-(-size // part) * part for size, part in zip(whole, group, strict=True))
     hint = f"launch {rounded} and let the kernel test its index"
     if options.startswith(HIP_OPTION):
-        return LaunchError(f"blocks of {group} do not divide the grid's {whole} threads", hint=hint)
-    return LaunchError(
+        return GroupSizeError(f"blocks of {group} do not divide the grid's {whole} threads", hint=hint)
+    return GroupSizeError(
         f"groups of {group} do not divide the global size {whole}, as OpenCL 1.x requires",
         hint=hint
         + (", pass None as the group size" if info.reqd_group_size is None else f": its groups are always {group}")

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from headwater.errors import GroupSizeError, LaunchError, OutOfMemoryError, ResourceError
+from headwater.icd.constants import CL
+from headwater.icd.server.launches import status_of
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the library is run on Linux")
 
 
@@ -26,6 +30,19 @@ def run(command, devices, **variables):
 def test_every_wrong_call_gives_the_error_that_the_specification_names(devices):
     done = run([HERE / "wrong_calls.py"], devices)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (GroupSizeError("too large"), "INVALID_WORK_GROUP_SIZE"),
+        (LaunchError("`int groups` takes a number"), "OUT_OF_RESOURCES"),
+        (OutOfMemoryError("none left"), "MEM_OBJECT_ALLOCATION_FAILURE"),
+        (ResourceError("no memory for so many blocks on this chip"), "OUT_OF_RESOURCES"),
+    ],
+)
+def test_a_launch_fails_with_the_code_of_its_error(error, name):
+    assert status_of(error) == CL[name]
 
 
 LOST = """

@@ -27,7 +27,7 @@ from headwater.emulate.watch.staging import (
     tables,
 )
 from headwater.emulate.wave.layout import LANES, round_up
-from headwater.errors import InternalError, ResourceError, SourceError, Span
+from headwater.errors import InternalError, OutOfMemoryError, SourceError, Span
 from headwater.native.structure import Struct
 from headwater.opencl.check_findings import fault, sentences
 
@@ -381,7 +381,7 @@ class Checker:
             still = self._still(launch, task, known)
             self._shadows = [(extent, self._shadow(extent, shared)) for extent in known if extent not in still]
         except MemoryError:
-            raise ResourceError("there is too little memory for checking this launch", hint="make it smaller") from None
+            raise OutOfMemoryError("too little memory for checking this launch", hint="make it smaller") from None
         self._teams[:] = 0
         shadows = {extent: address(shadow.memory) for extent, shadow in self._shadows}
         rows = sorted(

@@ -56,7 +56,7 @@ from headwater.emulate.watch.trace_format import (
 )
 from headwater.emulate.wave import layout
 from headwater.emulate.wave.layout import LANES, round_up
-from headwater.errors import InternalError, ResourceError, UsageError
+from headwater.errors import InternalError, OutOfMemoryError, ResourceError, UsageError
 from headwater.native.launch_block import STOP
 from headwater.native.structure import Struct
 
@@ -201,7 +201,7 @@ class Recording:
             self._recorders = aligned_bytes(self._count * self._recorder_bytes, 64)
         except MemoryError:
             needed = self._count * self._recorder_bytes
-            raise ResourceError(f"tracing needs {needed} bytes of memory") from None
+            raise OutOfMemoryError(f"tracing needs {needed} bytes of memory") from None
         kinds = [KINDS.index(site.kind) | site.nbytes << 8 for site in found.sites]
         self._site_table = np.array(kinds or [0], np.uint32)
         self._context = aligned_bytes(_CONTEXT.size_bytes)

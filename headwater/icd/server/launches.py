@@ -7,21 +7,22 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 
 from headwater.base.arrays import Array
 from headwater.bridge.arena import Arena
 from headwater.bridge.protocol import runs
-from headwater.errors import HeadwaterError, InternalError, KernelFault, LaunchError, ResourceError
+from headwater.errors import GroupSizeError, HeadwaterError, InternalError, OutOfMemoryError
 from headwater.icd.constants import CL
 from headwater.icd.protocol import DIMENSIONS, IMAGE, RECORDS, SAMPLER
 from headwater.runtime.checking import NOT_CHECKED
-from headwater.runtime.host.kernel import LaunchableKernel
+from headwater.runtime.host.kernel import LaunchableKernel, PreparedOnHost
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
 from headwater.runtime.interface import Device, DeviceKernel
+from headwater.runtime.shapes import three
 from headwater.runtime.values import Local, Sampler
 
 REMEMBERED = 1024
@@ -79,7 +80,7 @@ class Kernel:
         self.kernel = kernel
         self.device: Device = kernel.device
         self._arena = arena
-        self._prepared: dict[tuple[Any, ...], Any] = {}
+        self._prepared: dict[tuple[Any, ...], PreparedOnHost] = {}
         self._known: dict[bytes, list[Any]] = {}
         codes, self._makers = [], []
         makers: list[tuple[int, Maker]] = []
@@ -104,15 +105,16 @@ class Kernel:
         self._makers = makers
         self._check = True if asked("HEADWATER_ICD_CHECK") else None
 
-    def prepared(self, sizes: tuple[Any, ...]) -> Any:
+    def prepared(self, sizes: tuple[Any, ...]) -> PreparedOnHost:
         """The kernel for a launch's sizes, as `launch` has them."""
         known = self._prepared.get(sizes)
         if known is None:
             dim, has_group = sizes[:2]
             whole, group, offset = sizes[2 : 2 + dim], sizes[5 : 5 + dim], sizes[8 : 8 + dim]
-            known = self.kernel.prepare(
+            prepared = self.kernel.prepare(
                 whole, group if has_group else None, offset if any(offset) else (), check=self._check
             )
+            known = cast("PreparedOnHost", prepared)  # a `LaunchableKernel` makes no others
             if len(self._prepared) >= REMEMBERED:
                 self._prepared.clear()
             self._prepared[sizes] = known
@@ -219,11 +221,13 @@ def status_of(error: HeadwaterError) -> int:
     """CL's code for a launch that failed."""
     if isinstance(error, InternalError):
         print(f"headwater: {error}", file=sys.stderr)
-    if isinstance(error, ResourceError) and not isinstance(error, KernelFault):
-        return CL["MEM_OBJECT_ALLOCATION_FAILURE"] if "memory for" in error.message else CL["OUT_OF_RESOURCES"]
-    if isinstance(error, LaunchError) and "group" in error.message and "argument" not in error.message:
-        return CL["INVALID_WORK_GROUP_SIZE"]
-    return CL["OUT_OF_RESOURCES"]
+    return CL[next((name for kind, name in _STATUS.items() if isinstance(error, kind)), "OUT_OF_RESOURCES")]
+
+
+_STATUS: dict[type[HeadwaterError], str] = {
+    GroupSizeError: "INVALID_WORK_GROUP_SIZE",
+    OutOfMemoryError: "MEM_OBJECT_ALLOCATION_FAILURE",
+}
 
 
 def launches(data: bytes) -> list[tuple[tuple[Any, ...], bytes]]:
@@ -239,8 +243,6 @@ def launches(data: bytes) -> list[tuple[tuple[Any, ...], bytes]]:
     return found
 
 
-def group_of(prepared: Any, dimensions: Sequence[int]) -> tuple[int, int, int]:
-    """The size of the groups that a launch without one runs in."""
-    host = getattr(prepared, "host", None)
-    group = tuple(getattr(host, "local_size", ()) or getattr(prepared, "_local_size", ()) or (1,))
-    return (*group, 1, 1, 1)[:3]
+def group_of(prepared: PreparedOnHost) -> tuple[int, int, int]:
+    """The size of the groups that a launch runs in."""
+    return three(prepared.host.local_size)

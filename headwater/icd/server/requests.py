@@ -111,7 +111,7 @@ class Requests(Service):
     def _suggest(self, record: tuple[Any, ...]) -> Answer:
         ((program, number, *sizes, _),) = record[0]
         kernel = self._programs[program][1][number]
-        return 0, pack(MESSAGES["suggest"].reply, group_of(kernel.prepared(tuple(sizes)), sizes))
+        return 0, pack(MESSAGES["suggest"].reply, group_of(kernel.prepared(tuple(sizes))))
 
     def _launch(self, record: tuple[Any, ...]) -> Iterator[Answer]:
         reply = MESSAGES["launch"].reply

@@ -11,7 +11,7 @@ import numpy as np
 
 from headwater.base.arrays import Array, address, aligned_bytes, view
 from headwater.brook.model import BrookModule, BrookSignature, ElementType, Parameter, StructType
-from headwater.errors import LaunchError, ResourceError, UsageError
+from headwater.errors import LaunchError, OutOfMemoryError, UsageError
 from headwater.runtime.streams import Stream, SubStream
 from headwater.runtime.values import whole_numbers
 
@@ -197,7 +197,7 @@ def aligned(array: Array) -> Array:
 
 
 def empty(shape: Shape, dtype: np.dtype[Any], contents: Array | None = None) -> Array:
-    """A new array with 16-byte alignment, uninitialised or a copy of ``contents``; ResourceError if memory is short."""
+    """A new array with 16-byte alignment, uninitialised or a copy of ``contents``; OutOfMemoryError if it is short."""
     try:
         made = np.empty(shape, dtype)
         if made.size and address(made) % ALIGNMENT:  # the allocator promises less on some platforms
@@ -210,7 +210,7 @@ def empty(shape: Shape, dtype: np.dtype[Any], contents: Array | None = None) -> 
 
 
 def zeros(shape: Shape, dtype: np.dtype[Any]) -> Array:
-    """A new array of zeros with 16-byte alignment; ResourceError if memory is short."""
+    """A new array of zeros with 16-byte alignment; OutOfMemoryError if memory is short."""
     try:
         made = np.zeros(shape, dtype)
     except MemoryError:
@@ -218,8 +218,8 @@ def zeros(shape: Shape, dtype: np.dtype[Any]) -> Array:
     return aligned(made)
 
 
-def _too_little(shape: Shape, dtype: np.dtype[Any]) -> ResourceError:
-    return ResourceError(
+def _too_little(shape: Shape, dtype: np.dtype[Any]) -> OutOfMemoryError:
+    return OutOfMemoryError(
         f"not enough memory for an array of shape {shape}: {math.prod(shape) * dtype.itemsize} bytes",
         hint="split the work: call the kernel on parts of the arrays",
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from headwater.base.arrays import address
-from headwater.errors import InternalError, ResourceError
+from headwater.errors import InternalError, OutOfMemoryError
 from headwater.native.pool import Task
 from headwater.runtime import signature
 from headwater.runtime.host.memory import HostBuffer
@@ -108,7 +108,7 @@ def _slow_pointer(device: Device, arg: ArgInfo, position: int, writes: bool, val
     try:
         copy = np.ascontiguousarray(array)
     except MemoryError:
-        raise ResourceError(f"not enough memory to copy argument {position} ({array.nbytes} bytes)") from None
+        raise OutOfMemoryError(f"not enough memory to copy argument {position} ({array.nbytes} bytes)") from None
     task.keep_copy(array, copy)
     return address(copy)
 

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from headwater.base.arrays import ALIGNMENT, Array, aligned_bytes
-from headwater.errors import ResourceError, UsageError
+from headwater.errors import OutOfMemoryError, UsageError
 from headwater.runtime.host.events import HostQueue
 from headwater.runtime.host.memory import HostBuffer
 from headwater.runtime.interface import Buffer, Device
@@ -36,7 +36,7 @@ class HostDevice(Device):
         try:
             return HostBuffer(self, aligned_bytes(nbytes))
         except (MemoryError, ValueError, OverflowError):
-            raise ResourceError(f"not enough memory for a buffer of {nbytes} bytes") from None
+            raise OutOfMemoryError(f"not enough memory for a buffer of {nbytes} bytes") from None
 
     def wrap(self, array: Array) -> HostBuffer:
         if not array.flags.c_contiguous:

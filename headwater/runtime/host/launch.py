@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, c
 import numpy as np
 
 from headwater.base import native_library
-from headwater.errors import KernelFault, ResourceError
+from headwater.errors import KernelFault, OutOfMemoryError
 from headwater.native import launch_block, pool as _pool
 from headwater.native.pool import Task
 from headwater.runtime.events import Gate
@@ -213,7 +213,7 @@ class HostLaunch(Generic[T]):
         error, task.error = task.error, None
         if isinstance(error, MemoryError):
             nbytes = task.block[launch_block.SCRATCH_BYTES]
-            return ResourceError(f"not enough memory for {nbytes} bytes of scratch in each thread")
+            return OutOfMemoryError(f"not enough memory for {nbytes} bytes of scratch in each thread")
         assert error is not None
         return error
 

@@ -20,6 +20,7 @@ from headwater.errors import (
     DeviceError,
     HeadwaterError,
     LaunchError,
+    OutOfMemoryError,
     ResourceError,
     SourceError,
     Span,
@@ -247,7 +248,7 @@ class ClDevice(Device):
             return ClBuffer(self, cl.Buffer(self.context, cl.mem_flags.READ_WRITE, max(nbytes, 1)), nbytes)
         except (cl.Error, OverflowError, TypeError) as error:
             if not isinstance(error, cl.Error):
-                raise ResourceError(f"not enough memory for a buffer of {nbytes} bytes") from None
+                raise OutOfMemoryError(f"not enough memory for a buffer of {nbytes} bytes") from None
             raise translate_error(error, f"cannot allocate {nbytes} bytes on {self.description}") from None
 
     def wrap(self, array: Array) -> ClBuffer:

@@ -16,7 +16,7 @@ from headwater.chips.vliw_isas import GENERATION_OF_TARGET
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name, Sampler
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.watch.hooks import is_watched, wanted
-from headwater.errors import LaunchError, ResourceError, UsageError
+from headwater.errors import GroupSizeError, LaunchError, ResourceError, UsageError
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime.events import Event
 from headwater.runtime.host.kernel import HostKernel
@@ -207,7 +207,7 @@ def grid_sizes(image: Image, groups: Sequence[int], local: Sequence[int] | None)
     """A compute shader's work-groups."""
     declared = image.group_size
     if declared is not None and local is not None and three(local) != tuple(declared):
-        raise LaunchError(f"{image.name} is made for work-groups of {declared}, not {tuple(local)}")
+        raise GroupSizeError(f"{image.name} is made for work-groups of {declared}, not {tuple(local)}")
     group = declared or (three(local) if local is not None else (_WAVEFRONT, 1, 1))
     counts = three(groups)
     x, y, z = (count * size for count, size in zip(counts, group, strict=True))
