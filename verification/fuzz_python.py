@@ -111,7 +111,7 @@ class Writer:
                 f"math.floor({a}) * 0.5",
                 f"float({rng.choice(INTS)})",
                 f"({a} if {self.truth(depth - 1)} else {b})",
-                f"(({a} % 4.0) ** 2)",
+                f"math.floor(({a} % 4.0) ** 2 * 8) * 0.125",  # in a loop, squares alone would soon not be exact
             ]
         )
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import contextlib
 import io
+import math
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -178,6 +180,9 @@ def _code(given: Given) -> dict[str, Any]:
     kernels = []
     for analysis in report.analyses[:1]:
         made = analysis.as_json()
+        made["assumptions"] = [controls(text) for text in made["assumptions"]]
+        for one in made["advice"]:
+            one |= {"do": controls(one["do"]), "because": controls(one["because"])}
         for row, step in zip(made["code"], analysis.code.steps, strict=True):
             row |= {"label": step.label, "clause": step.clause, "waits": step.waits, "via": step.via}
         kernels.append(made)
@@ -289,12 +294,14 @@ def _table(given: Given) -> dict[str, Any]:
 
 
 def _page(given: Given) -> dict[str, Any]:
-    """The analyses as one self-contained page."""
-    names = given.get("devices")
+    """The analyses as one self-contained page, or as JSON: what ``form`` says."""
+    names, form = given.get("devices"), given.get("form")
     if not isinstance(names, list) or not names:
         raise UsageError("devices are a list of chips' names")
+    if form not in ("html", "json"):
+        raise UsageError(f"{form!r:.60} is no form of a report", hint="html or json")
     report = analyze(Path(_main(given)), device=[_chip(name) for name in names], **_question(given))
-    return {"html": report.html(), "json": report.as_json()}
+    return {form: report.html() if form == "html" else report.as_json()}
 
 
 def _question(given: Given) -> dict[str, Any]:
@@ -303,10 +310,24 @@ def _question(given: Given) -> dict[str, Any]:
     for name, here in (("size", "global"), ("group", "local")):
         if text := given.get(here):
             found[name] = _sizes(text, here)
-    for name in ("trips", "arguments", "path", "hit"):
-        if name in given:
-            found[name] = given[name]
+    for name in ("trips", "arguments"):
+        if text := given.get(name):
+            found[name] = _numbers(text, name)
+    if text := given.get("hit"):
+        found["hit"] = _part(text)
+    if text := given.get("lds"):
+        found["lds_bytes"] = _bytes(text)
     return found
+
+
+CONTROLS: Final = {"trip": "Loop trips", "arg": "Values", "hit": "Cache hits", "local": "Group", "lds": "LDS bytes"}
+"""Options of ``headwater analyze``, and the page's fields for the same."""
+_OPTION: Final = re.compile(rf"--({'|'.join(CONTROLS)})\b")
+
+
+def controls(text: str) -> str:
+    """What is said of an analysis, with the page's fields in place of the command's options."""
+    return _OPTION.sub(lambda found: f"“{CONTROLS[found[1]]}”", text)
 
 
 def _main(given: Given) -> str:
@@ -342,6 +363,25 @@ def _bytes(text: object) -> int:
     if found is None:
         raise UsageError(f"LDS: {text!r:.60} is no number of bytes", hint="write 4096")
     return found
+
+
+def _numbers(text: object, what: str) -> dict[str, int]:
+    """``L1=16 n=-512`` as numbers by name."""
+    found: dict[str, int] = {}
+    for word in text.split() if isinstance(text, str) else ("",):
+        name, _, digits = word.partition("=")
+        number = natural(digits.removeprefix("-"))
+        if not name or number is None:
+            raise UsageError(f"{what}: {word!r:.60} is no number of a name", hint="write L1=16, or n=512")
+        found[name] = -number if digits.startswith("-") else number
+    return found
+
+
+def _part(text: object) -> float:
+    try:
+        return float(text) if isinstance(text, str) and len(text) < 40 else math.nan
+    except ValueError:
+        return math.nan
 
 
 def _finite(value: Any) -> Any:
@@ -452,7 +492,7 @@ def _simulate(given: Given) -> dict[str, Any]:
     names = given.get("devices")
     if not isinstance(names, list) or not 1 <= len(names) <= 4:
         raise UsageError("devices are a list of one to four chips' names")
-    sample = given.get("sample")
+    sample, launch, first = given.get("sample"), given.get("launch", 0), given.get("unit", 0)
     found: list[dict[str, Any]] = []
     timeline: dict[str, Any] | None = None
     recorded: dict[str, Recorded] = {}
@@ -467,17 +507,61 @@ def _simulate(given: Given) -> dict[str, Any]:
 
             with _printed():
                 recorded[target] = Recorded(run)
-        reports = recorded[target].reports(device.chip, timeline=number == 0, sample=sample)
-        if not reports:
+        launches = recorded[target].launches
+        if not launches:
             raise UsageError("no kernel was launched, so there is nothing to simulate")
+        if launch not in range(len(launches)):
+            raise UsageError(f"there is no launch {launch!r:.60}", hint=f"there are {len(launches)}, counted from 0")
+        shown = _units(device.chip, first) if number == 0 else False
+        reports = [
+            one.report(device.chip, timeline=n == launch and shown, sample=sample) for n, one in enumerate(launches)
+        ]
         found += [{**report.as_json(), "chip": name} for report in reports]
         if number == 0:
-            timeline = _timeline(reports[0])
+            timeline = _timeline(reports, launch)
     return {"launches": found, "timeline": timeline}
 
 
-def _timeline(report: Any) -> dict[str, Any]:
-    """What the first compute units did, as the engine's records: packed, as there are hundreds of thousands."""
+def _units(chip: chips.Chip, first: object) -> range:
+    """All compute units from one on; of those the timeline shows what there is room for."""
+    there = range(chip.compute.compute_units)
+    if not isinstance(first, int) or isinstance(first, bool) or first not in there:
+        raise UsageError(f"there is no compute unit {first!r:.60}", hint=f"there are {len(there)}, counted from 0")
+    return there[first:]
+
+
+_MOST_BOARD: Final = 1000
+
+
+def _board(reports: Sequence[Any], shown: int) -> list[dict[str, Any]]:
+    """What the queue and the copy engine did, one after the other, in cycles from the beginning of the launch that is
+    shown."""
+    found, at, begin = [], 0.0, 0.0
+    for number, report in enumerate(reports):
+        host = report.host
+        for row, name, seconds in (
+            ("queue", "launch", host.launch_seconds),
+            ("copies", "copy to the board", host.in_seconds),
+            ("queue", report.kernel, report.seconds),
+            ("copies", "copy to the host", host.out_seconds),
+        ):
+            if number == shown and name == report.kernel:
+                begin = at
+            if seconds:
+                found.append((row, name, at, seconds))
+            at += seconds
+    scale = reports[0].chip.compute.clock_mhz * 1e6
+    near = sorted(found, key=lambda one: abs(one[2] - begin))[:_MOST_BOARD]
+    return [
+        {"row": row, "name": name, "start": (start - begin) * scale, "cycles": seconds * scale}
+        for row, name, start, seconds in sorted(near, key=lambda one: one[2])
+    ]
+
+
+def _timeline(reports: Sequence[Any], number: int) -> dict[str, Any]:
+    """What compute units did in a launch, as the engine's records: packed, as there are hundreds of thousands; and the
+    board around it."""
+    report = reports[number]
     from headwater.timing.layout import GCN
     from headwater.timing.vliw_layout import CLAUSES, VLIW
 
@@ -495,7 +579,6 @@ def _timeline(report: Any) -> dict[str, Any]:
         )
     ):
         packed[:, column] = values
-    host = report.host
     return {
         "records": base64.b64encode(packed.tobytes()).decode(),
         "count": len(records),
@@ -506,7 +589,12 @@ def _timeline(report: Any) -> dict[str, Any]:
         "cycles": report.cycles,
         "unit": "SIMD engine" if vliw else "compute unit",
         "wavefronts_per_group": max(1, report.held.wavefronts_per_group),
-        "host": {"launch": host.launch_seconds, "in": host.in_seconds, "out": host.out_seconds},
+        "units": [report.timeline_units.start, report.timeline_units.stop],
+        "of_units": report.chip.compute.compute_units,
+        "cut": report.timeline_cut,
+        "launch": number,
+        "launches": [one.kernel for one in reports[:_MOST_BOARD]],
+        "board": _board(reports, number),
     }
 
 

@@ -215,8 +215,62 @@ def test_a_simulation_has_a_timeline_that_pans_and_zooms(tab):
     page.keyboard.press("+")
     page.keyboard.press("ArrowRight")
     assert "50 % of the time" in page.inner_text(".timeline .said")
-    page.hover(".timeline canvas", position={"x": 400, "y": 30})
+    page.hover(".timeline canvas", position={"x": 400, "y": 60})
     page.wait_for_selector(".timeline .said:has-text('cycle ')")
+    assert "all 64 compute units" in said
+    tall = page.locator(".timeline canvas").bounding_box()["height"]
+    page.select_option(".timeline select[aria-label='Compute units']", "63")
+    assert page.locator(".timeline canvas").bounding_box()["height"] < tall
+    for _ in range(2):  # the launch, then all that the board did
+        page.click(".timeline button:has-text('All')")
+    board = set()
+    for x in range(122, 1300, 31):
+        for y in (30, 45):
+            page.hover(".timeline canvas", position={"x": x, "y": y})
+            board.add(page.inner_text(".timeline .said").split(": ")[1].split(",")[0])
+    assert {"launch", "copy to the board", "copy to the host", "nothing"} <= board
+
+
+def test_advice_names_the_pages_own_fields(tab):
+    opened = tab()
+    page = opened.page
+    opened.write("kernel void sum(global float *y, int n) { for (int i = 0; i < n; i++) y[0] += y[i]; }")
+    opened.compiled("sum")
+    page.click("#tab-analysis")
+    page.wait_for_selector(".advice :text('“Loop trips” L1=N')")
+    assert "--" not in page.inner_text("#panel-analysis").replace("──", "")
+    page.fill("#assumed-trips", "L1=16")
+    page.wait_for_selector("#panel-analysis :text('16 × (given)')")
+    page.fill("#assumed-trips", "")
+    page.fill("#assumed-arguments", "n=-5x")
+    page.wait_for_selector(".problem:has-text('is no number of a name')")
+
+
+def test_breakpoints_are_set_in_the_sources_margin(tab):
+    opened = tab()
+    page = opened.page
+    page.set_default_timeout(60_000)
+    opened.write(SAXPY + "// no code is made of this line")
+    opened.compiled("saxpy")
+    marks = page.locator(".source .g-stop .stop:visible")
+    numbers = page.locator(".source .cm-lineNumbers .cm-gutterElement")
+    numbers.filter(has_text="3").first.click()
+    numbers.filter(has_text="5").first.click()
+    assert marks.count() == 2
+    page.click("#tab-step")
+    page.fill("#step-words", "y=ones:64 x=arange:64 a=2")
+    page.click("#panel-step .primary")
+    page.wait_for_selector("#panel-step .problem:has-text('no code was made of line 5')")
+    assert marks.count() == 1
+    assert page.locator("#panel-step .file").count() == 1
+    page.click("[data-step=continue]")
+    page.wait_for_selector("#panel-step .line:has-text('line 3')")
+    page.click("[data-step='back stop']")
+    numbers.filter(has_text="3").first.click()
+    page.wait_for_selector("#panel-step .file", state="detached")
+    page.click(".source .cm-line:has-text('y[i] = a')")
+    page.keyboard.press("F9")
+    page.wait_for_selector("#panel-step .file:has-text(':3')")
 
 
 def test_machine_code_is_changed_assembled_and_run(tab):

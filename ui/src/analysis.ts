@@ -2,6 +2,7 @@
 
 import { bars, roofline, stack, terms } from "./charts";
 import { fill, h, percent } from "./dom";
+import type { State } from "./state";
 import type { Kernel, Metric } from "./types";
 
 const TITLES: Record<string, string> = {
@@ -59,18 +60,43 @@ function occupancy({ occupancy: found }: Kernel): HTMLElement {
 const card = (title: string, explain: string, ...body: (Node | null)[]): HTMLElement =>
   h("section", { class: "card" }, h("h3", {}, h("span", { class: "explained", tabindex: "0", "data-explain": explain }, title)), ...body);
 
+/** What is assumed of a launch that cannot be proved: `headwater analyze` takes the same as options. */
+const ASSUMED: { name: "trips" | "arguments" | "hit"; label: string; hint: string }[] = [
+  { name: "trips", label: "Loop trips", hint: "L1=16 L2=4" },
+  { name: "arguments", label: "Values", hint: "n=512" },
+  { name: "hit", label: "Cache hits", hint: "0 to 1" },
+];
+
 export class AnalysisView {
-  readonly element = h("div", { class: "cards" });
+  private cards = h("div", { class: "cards" });
+  readonly element = h("div", {}, this.cards);
+
+  /** ``changed``: the analysis is to be made anew. */
+  constructor(state: State, changed: () => void) {
+    this.element.prepend(
+      h("div", { class: "bar-line", role: "group", "aria-label": "What is assumed" },
+        ...ASSUMED.map(({ name, label, hint }) => {
+          const input = h("input", {
+            id: `assumed-${name}`, value: state[name], placeholder: hint, autocomplete: "off", spellcheck: "false",
+            oninput: () => {
+              state[name] = input.value.trim();
+              changed();
+            },
+          });
+          return h("label", { class: "field" }, h("span", {}, label), input);
+        })),
+    );
+  }
 
   show(kernels: { name: string; kernel: Kernel }[]): void {
     if (!kernels.length) {
-      fill(this.element, h("p", { class: "empty" }, "Nothing to analyze yet: write a kernel, or choose an example."));
+      fill(this.cards, h("p", { class: "empty" }, "Nothing to analyze yet: write a kernel, or choose an example."));
       return;
     }
     const first = kernels[0]!.kernel;
     const { advice, assumptions, loops } = first;
     fill(
-      this.element,
+      this.cards,
       card("Metrics", "metrics", metricsTable(kernels)),
       h(
         "div",

@@ -6,7 +6,7 @@ import { cppLanguage } from "@codemirror/lang-cpp";
 import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, LanguageSupport, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic as Mark, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { type Extension, RangeSetBuilder, StateEffect, StateField } from "@codemirror/state";
+import { type EditorState, type Extension, RangeSet, RangeSetBuilder, StateEffect, StateField } from "@codemirror/state";
 import {
   Decoration, type DecorationSet, drawSelection, EditorView, GutterMarker, gutter, highlightActiveLine, hoverTooltip, keymap, lineNumbers,
 } from "@codemirror/view";
@@ -82,6 +82,34 @@ const lit = StateField.define<DecorationSet>({
   },
   provide: (field) => EditorView.decorations.from(field),
 });
+
+class Break extends GutterMarker {
+  override toDOM(): Node {
+    return h("span", { class: "stop", title: "breakpoint: the stepper stops here" }, "●");
+  }
+}
+const aBreak = new Break();
+const setBreaks = StateEffect.define<readonly number[]>();
+/** Lines with a breakpoint, which move with their text. */
+const breaks = StateField.define<RangeSet<GutterMarker>>({
+  create: () => RangeSet.empty,
+  update(value, change) {
+    let found = value.map(change.changes);
+    for (const effect of change.effects)
+      if (effect.is(setBreaks)) {
+        const { doc } = change.state;
+        const places = [...new Set(effect.value)].filter((line) => line >= 1 && line <= doc.lines).sort((a, b) => a - b);
+        found = RangeSet.of(places.map((line) => aBreak.range(doc.line(line).from)));
+      }
+    return found;
+  },
+});
+
+function brokenLines(state: EditorState): number[] {
+  const found = new Set<number>();
+  for (const at = state.field(breaks).iter(); at.value; at.next()) found.add(state.doc.lineAt(at.from).number);
+  return [...found];
+}
 
 class Heat extends GutterMarker {
   constructor(readonly margin: Margin) {
@@ -170,6 +198,9 @@ export interface Handle {
   setMargins(found: Map<number, Margin>): void;
   light(lines: ReadonlySet<number>, into?: boolean): void;
   complain(found: Diagnostic[]): void;
+  /** Lines with a breakpoint in their margin. */
+  breaks(): number[];
+  setBreaks(lines: readonly number[]): void;
   /** Scroll so that a line is the first. */
   show(line: number): void;
 }
@@ -181,6 +212,8 @@ export interface Wanted {
   cells: [string, string][];
   changed?: (text: string) => void;
   pointed?: (line: number | null) => void;
+  /** A line's breakpoint was set or taken away in the margin. */
+  broke?: (line: number, on: boolean) => void;
   explain?: (word: string) => Promise<Node | null>;
   readOnly?: boolean;
 }
@@ -194,9 +227,25 @@ export function editor(parent: Element, wanted: Wanted): Handle {
     pointedAt = line;
     wanted.pointed?.(line);
   };
+  const toggle = (of: EditorView, from: number): boolean => {
+    const { number } = of.state.doc.lineAt(from);
+    const known = brokenLines(of.state);
+    const on = !known.includes(number);
+    of.dispatch({ effects: setBreaks.of(on ? [...known, number] : known.filter((one) => one !== number)) });
+    wanted.broke?.(number, on);
+    return true;
+  };
+  const domEventHandlers = { mousedown: (of: EditorView, line: { from: number }) => toggle(of, line.from) };
   const extensions: Extension[] = [
     EditorView.cspNonce.of(wanted.nonce),
-    lineNumbers(),
+    breaks,
+    ...(wanted.broke
+      ? [
+          gutter({ class: "g-stop", markers: (of) => of.state.field(breaks), initialSpacer: () => aBreak, domEventHandlers }),
+          lineNumbers({ domEventHandlers }),
+          keymap.of([{ key: "F9", run: (of) => toggle(of, of.state.selection.main.head) }]),
+        ]
+      : [lineNumbers()]),
     margins, lit, heatGutter,
     ...wanted.cells.map(([name, title], index) => cellGutter(index, name, title)),
     history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine(), highlightSelectionMatches(),
@@ -256,6 +305,10 @@ export function editor(parent: Element, wanted: Wanted): Handle {
         if (!box || box.top < frame.top || box.bottom > frame.bottom)
           view.dispatch({ effects: EditorView.scrollIntoView(from, { y: "center" }) });
       }
+    },
+    breaks: () => brokenLines(view.state),
+    setBreaks(lines) {
+      view.dispatch({ effects: setBreaks.of(lines) });
     },
     show(line) {
       const { from } = view.state.doc.line(Math.min(line, view.state.doc.lines));

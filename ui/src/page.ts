@@ -32,7 +32,7 @@ class Page {
   private listing!: Handle;
   private assembly!: Handle;
   private table!: ChipTable;
-  private analysis = new AnalysisView();
+  private analysis!: AnalysisView;
   private runView!: RunView;
   private simulateView!: SimulateView;
   private stepView!: StepView;
@@ -63,6 +63,10 @@ class Page {
 
   constructor(private state: State, token: string) {
     this.server = new Server(token, (how, busy) => this.told(how, busy));
+    this.analysis = new AnalysisView(state, () => {
+      this.keep();
+      this.refresh();
+    });
     this.explainer = new Explainer(this.server);
   }
 
@@ -90,12 +94,12 @@ class Page {
       }
     };
     const context: Context = {
-      server: this.server, chips, state: this.state, changed: () => this.keep(), files: () => this.project(true), hot: (launch) => this.showHot(launch),
+      server: this.server, chips, state: this.state, changed: () => this.keep(), files: () => this.project(true), hot: (launch) => this.showHot(launch), resized: () => this.refresh(),
     };
     this.table = new ChipTable(chips, (chip) => this.choose(chip));
     this.runView = new RunView(context);
     this.simulateView = new SimulateView(context);
-    this.stepView = new StepView(context, (line) => this.source.light(new Set(line ? [line] : []), true));
+    this.stepView = new StepView(context, (line) => this.source.light(new Set(line ? [line] : []), true), this.source);
     this.panels();
     this.restart();
     Object.assign(window, { headwater: { timeline: this.simulateView.timeline } });
@@ -169,6 +173,7 @@ class Page {
         this.refresh();
       },
       pointed: (line) => this.pointSource(line),
+      broke: (line, on) => void this.stepView?.breakAt(line, on),
     });
     this.listing = editor(parts.listingPlace, {
       label: "Machine code", nonce, language: "machine", readOnly: true,
@@ -253,9 +258,10 @@ class Page {
   }
 
   private load(example: Example): void {
-    Object.assign(this.state, { files: { [example.name]: example.text }, main: example.name, words: example.words, global: example.global, local: example.local, shape: example.shape, lds: example.lds, kernel: example.kernel, options: "", assembly: "" });
+    Object.assign(this.state, { files: { [example.name]: example.text }, main: example.name, words: example.words, trips: "", arguments: "", hit: "", global: example.global, local: example.local, shape: example.shape, lds: example.lds, kernel: example.kernel, options: "", assembly: "" });
     this.parts.build.value = "";
     this.showing = true;
+    for (const { id } of document.querySelectorAll<HTMLInputElement>("[id^=assumed-]")) (document.getElementById(id) as HTMLInputElement).value = "";
     for (const name of ["words", "global", "local", "shape", "lds"] as const)
       for (const input of document.querySelectorAll<HTMLInputElement>(`[data-field=${name}]`)) input.value = this.state[name];
   }
@@ -384,7 +390,10 @@ class Page {
 
   private question(): object {
     const { state } = this;
-    return { files: this.project(), main: state.main, options: state.options, global: state.global, local: state.local };
+    return {
+      files: this.project(), main: state.main, options: state.options, global: state.global, local: state.local,
+      lds: state.lds, trips: state.trips, arguments: state.arguments, hit: state.hit,
+    };
   }
 
   private get kernelAsked(): string | null {
@@ -641,9 +650,9 @@ class Page {
     if (what !== "json" && what !== "html") return;
     try {
       const devices = [...new Set([state.chip, state.other].filter(Boolean))];
-      const found = await this.server.ask<{ html: string; json: object }>("page", { ...this.question(), devices });
+      const found = await this.server.ask<{ html?: string; json?: object }>("page", { ...this.question(), devices, form: what });
       if (what === "json") download(`${base}.json`, JSON.stringify(found.json, null, 1), "application/json");
-      else download(`${base}.html`, found.html, "text/html");
+      else download(`${base}.html`, found.html ?? "", "text/html");
     } catch (error) {
       fill(this.parts.complaints, problem(error));
     }

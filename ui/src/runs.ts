@@ -21,6 +21,8 @@ export interface Context {
   changed: () => void;
   /** The project's files as requests take them, the dropped ones among them. */
   files: () => Record<string, object>;
+  /** The sizes or LDS of the launch are others: the analysis is to be made anew. */
+  resized: () => void;
   /** Lines of the source and their shares of the time. */
   hot: (launch: Launch) => void;
 }
@@ -57,6 +59,7 @@ export function fields(context: Context, prefix: string): HTMLElement[] {
         context.state[name] = input.value;
         for (const other of document.querySelectorAll<HTMLInputElement>(`[data-field=${name}]`)) if (other !== input) other.value = input.value;
         context.changed();
+        if (name === "global" || name === "local" || name === "lds") context.resized();
       },
     });
     return h("label", { class: `field f-${name}` }, h("span", {}, label), input);
@@ -150,21 +153,21 @@ export class RunView {
 
 export class SimulateView {
   readonly element = h("div", { class: "pane-body" });
-  readonly timeline = new TimelineView();
+  readonly timeline = new TimelineView((unit, launch) => void this.run(unit, launch));
+  private sample = h("input", { id: "sample", placeholder: "all", size: 4, autocomplete: "off" });
   private result = h("div", { class: "results", "aria-live": "polite" });
   private button = h("button", { type: "submit", class: "primary" }, "Simulate");
   private busy = false;
   private ends: (() => void)[] = [];
 
   constructor(private context: Context) {
-    const sample = h("input", { id: "sample", placeholder: "all", size: 4, autocomplete: "off" });
     fill(
       this.element,
       h(
         "form",
-        { class: "bar-line", "aria-label": "Simulate the kernel", onsubmit: (event: Event) => { event.preventDefault(); void this.run(sample.value); } },
+        { class: "bar-line", "aria-label": "Simulate the kernel", onsubmit: (event: Event) => { event.preventDefault(); void this.run(); } },
         ...fields(context, "sim"),
-        h("label", { class: "field" }, h("span", {}, "Part of the groups"), sample),
+        h("label", { class: "field" }, h("span", {}, "Part of the groups"), this.sample),
         h("label", { class: "field" }, h("span", {}, "Compare with"), deviceSelect(context, "sim-other", "other", false, "no other chip")),
         this.button,
       ),
@@ -173,7 +176,8 @@ export class SimulateView {
     );
   }
 
-  async run(sample = ""): Promise<void> {
+  /** ``unit``: the first compute unit of the timeline; ``shown``: the launch that it is of. */
+  async run(unit = 0, shown = 0): Promise<void> {
     const { context } = this;
     if (this.busy) {
       context.server.cancel("simulate");
@@ -184,8 +188,8 @@ export class SimulateView {
     const devices = [...new Set([context.state.chip, context.state.other].filter(Boolean))];
     fill(this.result, h("p", { class: "soft working" }, `simulating on ${devices.join(" and ")} …`));
     try {
-      const part = sample.trim() ? Number(sample) : null;
-      const found = await context.server.ask<Simulation>("simulate", { ...request(context), devices, sample: part }, "simulate");
+      const part = this.sample.value.trim() ? Number(this.sample.value) : null;
+      const found = await context.server.ask<Simulation>("simulate", { ...request(context), devices, sample: part, unit, launch: shown }, "simulate");
       this.show(found);
     } catch (error) {
       fill(this.result, error instanceof Superseded ? h("p", { class: "soft" }, "stopped") : problem(error));

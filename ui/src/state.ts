@@ -14,6 +14,9 @@ export interface State {
   shape: string;
   lds: string;
   words: string;
+  trips: string;
+  arguments: string;
+  hit: string;
   device: string;
   verify: boolean;
   tab: string;
@@ -32,6 +35,9 @@ export const FIRST: State = {
   shape: "",
   lds: "",
   words: "",
+  trips: "",
+  arguments: "",
+  hit: "",
   device: "vega64",
   verify: true,
   tab: "chips",

@@ -2,6 +2,7 @@
 // local memory, arguments.
 
 import { count, fill, h } from "./dom";
+import type { Handle } from "./editor";
 import { type Context, fields, problem, request } from "./runs";
 import { Superseded } from "./server";
 
@@ -79,7 +80,7 @@ export class StepView {
     stops: h("div", {}),
   };
 
-  constructor(private context: Context, private shown: (line: number | null) => void) {
+  constructor(private context: Context, private shown: (line: number | null) => void, private source: Handle) {
     const button = ([action, title, hint]: [string, string, string]): HTMLElement =>
       h("button", { type: "button", title: hint, "data-step": action, onclick: () => void this.act(action) }, title);
     const where = h("input", { id: "step-where", placeholder: "line, @label, mnemonic", autocomplete: "off", spellcheck: "false" });
@@ -119,11 +120,14 @@ export class StepView {
     try {
       const found = await context.server.ask<{ state: State; code: Place[] }>("step", { ...request(context), device: context.state.chip, begin: true });
       this.code = found.code;
+      this.begun = this.text();
       this.before = {};
       this.register = Object.keys(found.state.vectors)[0] ?? "";
       this.listCode();
       this.body.hidden = false;
       this.show(found.state);
+      for (const line of this.source.breaks()) await this.act("break", { at: this.lineText(line) });
+      this.showBreaks();
     } catch (error) {
       if (!(error instanceof Superseded)) fill(this.said, problem(error));
     }
@@ -140,6 +144,35 @@ export class StepView {
     } finally {
       this.busy = false;
     }
+  }
+
+  /** Set or delete the breakpoint of a source line, if a launch is being stepped through; else it waits for one. */
+  async breakAt(line: number, on: boolean): Promise<void> {
+    if (!this.state || this.begun !== this.text()) return;
+    const text = this.lineText(line);
+    const known = this.state.breakpoints.find((one) => one.text === text);
+    if (on) await this.act("break", { at: text });
+    else if (known) await this.act("delete", { n: known.number });
+    this.showBreaks();
+  }
+
+  /** What is stepped through, as it was when that began: breakpoints of another text wait for its beginning. */
+  private begun = "";
+
+  private text(): string {
+    const { main, files } = this.context.state;
+    return `${main}\n${files[main] ?? ""}`;
+  }
+
+  private lineText(line: number): string {
+    return `${this.context.state.main}:${line}`;
+  }
+
+  /** Only the lines where the launch does stop keep a mark. */
+  private showBreaks(): void {
+    const begin = `${this.context.state.main}:`;
+    const lines = (this.state?.breakpoints ?? []).filter((one) => one.text.startsWith(begin)).map((one) => Number(one.text.slice(begin.length)));
+    this.source.setBreaks(lines);
   }
 
   private listCode(): void {

@@ -155,7 +155,15 @@ export interface Timeline {
   cycles: number;
   unit: string;
   wavefronts_per_group: number;
-  host: { launch: number; in: number; out: number };
+  /** The first compute unit that is shown, and the one behind the last. */
+  units: [number, number];
+  of_units: number;
+  /** Whether there was no room for all that happened. */
+  cut: boolean;
+  launch: number;
+  launches: string[];
+  /** What else the board did, in cycles from the launch's beginning. */
+  board: { row: "queue" | "copies"; name: string; start: number; cycles: number }[];
 }
 
 export interface Simulation {
