@@ -3,6 +3,7 @@
     python benchmarks/acml.py [--rounds 31]          # this processor
     python benchmarks/acml.py --chips hd4850,hd5870  # products on simulated chips beside published rates
     python benchmarks/acml.py --chips hd4850 --tune  # every candidate, to choose the block in headwater/acml/tuned.toml
+    python benchmarks/acml.py --split 200            # matmul of random shapes beside the better of processor and GPU
 
 ACML's C names are compared with SciPy's wrappers of the same routines over the same memory in Fortran's order. A chip's
 rate is that of the cycle model for one product whose result is checked against NumPy.
@@ -15,6 +16,8 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.fft
@@ -127,15 +130,75 @@ def chips(names: list[str], tune: bool, size: int) -> list[dict[str, object]]:
     return rows
 
 
+def by(way: Any, a: Any, b: Any) -> Any:
+    """A product by one way, with all that it moves."""
+    return way.product(a, way.keep(b))
+
+
+def split(count: int, rounds: int) -> list[dict[str, object]]:
+    """Products of random shapes of float32 and float64: acml.matmul beside each way alone, transfers included."""
+    from headwater.acml import split
+
+    ways = split.present()
+    rng = np.random.default_rng(0)
+    rows: list[dict[str, object]] = []
+    for number in range(count):
+        m, n, k = (int(extent) for extent in np.exp(rng.uniform(np.log(8), np.log(6000), 3)))
+        dtype = np.dtype(np.float32 if number % 2 else np.float64)
+        a, b = (rng.random(shape).astype(dtype) for shape in ((m, k), (k, n)))
+        sides = {way.name: partial(by, way, a, b) for way in ways} | {"matmul": partial(acml.matmul, a, b)}
+        for side in sides.values():  # GPUs get memory and kernels
+            side()
+        times: dict[str, list[float]] = {name: [] for name in sides}
+        until = time.perf_counter() + 1.5
+        for turn in range(6 * rounds):
+            if turn >= 8 and ((turn >= rounds and min(times["matmul"]) > 1e-3) or time.perf_counter() > until):
+                break
+            names = list(sides)
+            for name in names[turn % len(names) :] + names[: turn % len(names)]:
+                begin = time.perf_counter()
+                sides[name]()
+                times[name].append(time.perf_counter() - begin)
+        later = {name: statistics.median(values[-max(rounds // 2, 4) :]) for name, values in times.items()}
+        better = min(later[way.name] for way in ways)
+        first = min(times[way.name][0] for way in ways) / times["matmul"][0]
+        kind = dtype.char
+        chosen = [way.name for way in ways[:1]]
+        if len(ways) > 1 and m * n * k >= split.small(kind):
+            chosen = [way.name for way in split.decided(m, n, k, kind).chosen]
+        rows.append({"m": m, "n": n, "k": k, "type": dtype.name, "chosen": chosen, "first": first,
+                     "ratio": better / later["matmul"], **later})  # fmt: skip
+    ratios = np.array([row["ratio"] for row in rows], float)
+    slow = np.array([row["matmul"] for row in rows], float) >= 1e-3
+    print(f"ways: {', '.join(way.name for way in ways)}; better way's time / matmul's, of {count} shapes")
+    for label, kept in (("all", slow | True), ("of 1 ms and more", slow), ("shorter", ~slow)):
+        part = ratios[kept]
+        if len(part):
+            print(f"{label:18}{len(part):5}  median {np.median(part):.3f}  least {part.min():.3f}  "
+                  f"below 0.97: {(part < 0.97).sum()}  above 1.03: {(part > 1.03).sum()}")  # fmt: skip
+    print(f"chosen together: {sum(len(row['chosen']) > 1 for row in rows)}")
+    for row in sorted(rows, key=lambda row: float(row["ratio"]))[:12]:
+        texts = (f"{name} {value * 1e6:.0f} µs" for name, value in row.items() if name in (*sides,))
+        print(f"{row['ratio']:.3f} first {row['first']:.2f}", row["m"], row["n"], row["k"], row["type"],
+              "by", "+".join(row["chosen"]), *texts)  # fmt: skip
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--chips", default="", help="simulated chips instead of this processor")
     parser.add_argument("--tune", action="store_true", help="every candidate of a chip's kernel")
+    parser.add_argument("--split", type=int, default=0, help="so many random shapes of products by any way")
     parser.add_argument("--size", type=int, default=0, help="rows and columns of a chip's product")
     parser.add_argument("--json", default="", help="write all measurements to this file")
     args = parser.parse_args()
-    rows = chips(args.chips.split(","), args.tune, args.size) if args.chips else processor(args.rounds)
+    if args.split:
+        rows = split(args.split, args.rounds)
+    elif args.chips:
+        rows = chips(args.chips.split(","), args.tune, args.size)
+    else:
+        rows = processor(args.rounds)
     if args.json:
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

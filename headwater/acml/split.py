@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import import_module
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -209,12 +210,16 @@ def _time(seconds: float | None) -> str:
     return f"{seconds * scale:.3g} {unit}"
 
 
-def plan(m: int, n: int, k: int, dtype: np.dtype[Any], ways: Sequence[Way]) -> Plan:
-    """What each way is predicted to take, and which is to be taken."""
+def plan(
+    m: int, n: int, k: int, dtype: np.dtype[Any], ways: Sequence[Way], seen: Mapping[str, float] | None = None
+) -> Plan:
+    """What each way is predicted to take, and which is to be taken. ``seen``: name of a way -> by what factor its
+    prediction has to be corrected."""
     work, size = work_of(m, n, k, dtype), dtype.itemsize
     nbytes = size * (m * k + k * n + m * n)
     costs = {way.name: of(way, dtype) for way in ways}
-    alone = {name: cost.seconds(work, nbytes) for name, cost in costs.items()}
+    factors = seen or {}
+    alone = {name: cost.seconds(work, nbytes) * factors.get(name, 1.0) for name, cost in costs.items()}
     fastest = min(ways, key=lambda way: alone[way.name])
     together = None
     if len(ways) > 1 and m >= 2 * _GRANULE * len(ways):
@@ -229,10 +234,59 @@ def plan(m: int, n: int, k: int, dtype: np.dtype[Any], ways: Sequence[Way]) -> P
     return Plan(alone, together, chosen, costs)
 
 
-@lru_cache(maxsize=4096)
-def decided(m: int, n: int, k: int, kind: str) -> tuple[Way, ...]:
-    """The ways that this machine's plan chooses for a size."""
-    return plan(m, n, k, np.dtype(kind), present()).chosen
+CONTEST = 3.0
+"""The first products of a size try each way that is predicted to take at most so many times the fastest one's time."""
+TRIES = 2
+"""How often each of them is tried; the best time counts."""
+_seen: dict[tuple[int, int, int, str], dict[str, float]] = {}
+"""Sizes by powers of two, and type -> name of a way -> measured by predicted time."""
+
+
+class Choice:
+    """How products of one size are computed: at first by each way that may be the fastest, in turn, then by that which
+    was. What was measured corrects the predictions for sizes near this one."""
+
+    def __init__(self, m: int, n: int, k: int, kind: str) -> None:
+        ways = present()
+        self.factors = _seen.setdefault((m.bit_length(), n.bit_length(), k.bit_length(), kind), {})
+        self.made = made = plan(m, n, k, np.dtype(kind), ways, self.factors)
+        times: dict[tuple[Way, ...], float] = {(way,): made.alone[way.name] for way in ways}
+        if made.together is not None and (made.chosen == ways or made.together < min(times.values())):
+            times[ways] = made.together
+        least = CONTEST * min(times.values())
+        contest = sorted((names for names in times if times[names] <= least), key=lambda names: times[names])
+        self.chosen = contest[0]
+        self.left = contest * TRIES if len(contest) > 1 else []
+        self.best: dict[tuple[Way, ...], float] = {}
+
+    def __call__(self, a: Array, b: Array) -> Array:
+        """The product of two matrices of this size."""
+        try:
+            ways = self.left.pop(0)
+        except IndexError:
+            return self._product(self.chosen, a, b)
+        begin = time.perf_counter()
+        found = self._product(ways, a, b)
+        self.best[ways] = min(time.perf_counter() - begin, self.best.get(ways, inf))
+        if not self.left:
+            self.chosen = min(self.best, key=lambda ways: self.best[ways])
+            for (way,), seconds in ((names, value) for names, value in self.best.items() if len(names) == 1):
+                before = self.factors.get(way.name, 1.0)
+                self.factors[way.name] = before * sqrt(seconds / self.made.alone[way.name])
+        return found
+
+    def _product(self, ways: tuple[Way, ...], a: Array, b: Array) -> Array:
+        try:
+            if len(ways) > 1:
+                return together(a, b, replace(self.made, chosen=ways))
+            return ways[0].product(a, ways[0].keep(b))
+        except MemoryError:  # of a GPU, as CuPy's is; the processor has its own
+            self.left, self.chosen = [], present()[:1]
+            return _processor().product(a, b)
+
+
+decided = lru_cache(maxsize=4096)(Choice)
+"""The choice for a size (m, n, k and the type's letter), the same one each time."""
 
 
 def matmul(a: Any, b: Any, *, devices: Sequence[str] | None = None) -> Any:
@@ -248,12 +302,10 @@ def matmul(a: Any, b: Any, *, devices: Sequence[str] | None = None) -> Any:
         kind = a.dtype.char
         if kind not in "fdFD" or a.size * b.shape[1] < small(kind) or not _is_plain(a, b):
             return np.matmul(a, b)
-        if decided(a.shape[0], b.shape[1], a.shape[1], kind) == ways[:1]:
-            return np.matmul(a, b)
-    else:
-        ways = _named(devices)
-        if not _is_plain(a, b):
-            return np.matmul(a, b)
+        return decided(a.shape[0], b.shape[1], a.shape[1], kind)(a, b)
+    ways = _named(devices)
+    if not _is_plain(a, b):
+        return np.matmul(a, b)
     made = plan(a.shape[0], b.shape[1], a.shape[1], a.dtype, ways)
     if len(made.chosen) == 1:
         return made.chosen[0].product(a, made.chosen[0].keep(b))

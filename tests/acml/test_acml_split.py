@@ -153,13 +153,53 @@ def test_small_products_do_not_ask(monkeypatch):
     near, far = Slow("near"), Slow("far")
     monkeypatch.setattr(split, "present", lambda: (near, far))
     monkeypatch.setattr(split, "small", lambda kind: 1000.0)
-    monkeypatch.setattr(split, "decided", split.decided.__wrapped__)
+    monkeypatch.setattr(split, "decided", split.lru_cache(split.Choice))
     known(monkeypatch, near=Costs(0, 0.0, ((1.0, 1e6),)), far=FAST)
     assert (acml.matmul(np.ones((9, 9)), np.ones((9, 9))) == 9).all()
     assert not near.rows
     assert not far.rows
     assert (acml.matmul(np.ones((90, 9)), np.ones((9, 9))) == 9).all()
     assert far.rows == [90]
+
+
+@pytest.fixture
+def contest(monkeypatch):
+    """Two ways that are predicted to be about as fast."""
+    ways = Slow("near"), Slow("far")
+    monkeypatch.setattr(split, "present", lambda: ways)
+    monkeypatch.setattr(split, "small", lambda kind: 1.0)
+    monkeypatch.setattr(split, "decided", split.lru_cache(split.Choice))
+    monkeypatch.setattr(split, "_seen", {})
+    known(monkeypatch, near=Costs(0, 0.0, ((1.0, 1e7),)), far=Costs(0, 0.0, ((1.0, 2e7),)))
+    return ways
+
+
+def test_first_products_of_a_size_try_the_ways_that_may_be_fastest(contest, monkeypatch):
+    near, far = contest
+    clock = iter([0, 5, 10, 12, 20, 25, 30, 32.0])  # far takes 5 seconds, near 2
+    monkeypatch.setattr(split.time, "perf_counter", lambda: next(clock))
+    a = np.ones((10, 10))
+    for _ in range(7):
+        assert (acml.matmul(a, a) == 10).all()
+    assert (len(far.rows), len(near.rows)) == (2, 5)
+    made = split.plan(11, 11, 11, a.dtype, contest, split.Choice(11, 11, 11, "d").factors)
+    assert made.alone["far"] > made.alone["near"]  # what was measured is known of sizes near it
+    assert not split.Choice(100, 11, 11, "d").factors
+
+
+def test_memory_that_a_gpu_has_not_is_the_processors(contest, monkeypatch):
+    _near, far = contest
+    calls = []
+
+    def product(a, kept, out=None):
+        calls.append(1)
+        raise MemoryError
+
+    monkeypatch.setattr(far, "product", product)
+    a = np.ones((10, 10))
+    for _ in range(3):
+        assert (acml.matmul(a, a) == 10).all()
+    assert len(calls) == 1
 
 
 def test_matmul_is_numpys_for_other_shapes():
