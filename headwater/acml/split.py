@@ -256,19 +256,20 @@ class Choice:
         least = CONTEST * min(times.values())
         contest = sorted((names for names in times if times[names] <= least), key=lambda names: times[names])
         self.chosen = contest[0]
-        self.left = contest * TRIES if len(contest) > 1 else []
+        self.left = contest * TRIES
+        self.settled = len(contest) == 1
         self.best: dict[tuple[Way, ...], float] = {}
 
     def __call__(self, a: Array, b: Array) -> Array:
         """The product of two matrices of this size."""
-        try:
-            ways = self.left.pop(0)
-        except IndexError:
+        if self.settled:
             return self._product(self.chosen, a, b)
+        ways = self.left.pop(0) if self.left else self.chosen  # other threads may have taken the last ones
         begin = time.perf_counter()
         found = self._product(ways, a, b)
         self.best[ways] = min(time.perf_counter() - begin, self.best.get(ways, inf))
-        if not self.left:
+        if not self.left and not self.settled:
+            self.settled = True
             self.chosen = min(self.best, key=lambda ways: self.best[ways])
             for (way,), seconds in ((names, value) for names, value in self.best.items() if len(names) == 1):
                 before = self.factors.get(way.name, 1.0)
@@ -281,7 +282,7 @@ class Choice:
                 return together(a, b, replace(self.made, chosen=ways))
             return ways[0].product(a, ways[0].keep(b))
         except MemoryError:  # of a GPU, as CuPy's is; the processor has its own
-            self.left, self.chosen = [], present()[:1]
+            self.settled, self.chosen = True, present()[:1]
             return _processor().product(a, b)
 
 
