@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from headwater.chips.gcn_isas import TRAITS
-from headwater.emulate.gcn import accesses, atomics, exchange, lds_pairs, texels
+from headwater.emulate.gcn import accesses, atomics, exchange, frame_accesses, lds_pairs, texels
 from headwater.emulate.gcn.accesses import Access, Place, RangedAccess
 from headwater.emulate.gcn.control import scalar_operand, special, write_scalar
 from headwater.emulate.gcn.program import meaning
@@ -253,7 +253,10 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
             return
         access = BufferAccess(t, instruction) if t.private_registers else RangedAccess(t, instruction)
     else:
-        access = Access(t, instruction, place_of(t, instruction))
+        place = place_of(t, instruction)
+        if not to_lds and "atomic" not in row.flags and frame_accesses.translate(t, instruction, place):
+            return
+        access = Access(t, instruction, place)
     if "atomic" in row.flags:
         if not lds_pairs.translate(t, instruction, place_of(t, instruction)):
             atomics.translate(t, instruction, place_of(t, instruction))

@@ -45,12 +45,12 @@ def translate(t: Context, instruction: Instruction) -> None:
         b.declare("declare hidden void @hw_sparse_matrix(i32, i32, i32, i32, ptr, ptr, ptr, ptr)")
         _to_frame(t, dest)
         numbers: tuple[int, ...] = (shape.m, kinds, shape.per_lane, shape.index_bit(fields))
-        name, places = "hw_sparse_matrix", [a, factor, _in_frame(t, dest), addend]
+        name, places = "hw_sparse_matrix", [a, factor, t.regs.consecutive(number(dest), dest.dwords), addend]
     else:
         b.declare("declare hidden void @hw_matrix(i32, i32, i32, i32, i32, i32, ptr, ptr, ptr, ptr)")
         broadcast = (fields.get("cbsz", 0), fields.get("abid", 0)) if shape.result != "f64" else (0, 0)
         name, numbers = "hw_matrix", (shape.m, shape.blocks, kinds, shape.per_lane, *broadcast)
-        places = [a, factor, addend, _in_frame(t, dest)]
+        places = [a, factor, addend, t.regs.consecutive(number(dest), dest.dwords)]
     arguments = [f"i32 {n}" for n in numbers] + [f"ptr {place}" for place in places]
     b.line(f"call void @{name}({', '.join(arguments)})")
     for n in range(dest.dwords):
@@ -76,7 +76,7 @@ def _operand(t: Context, instruction: Instruction, name: str, shape: Shape) -> s
                 t.b.line(f"store {PART} {text}, ptr {_in_copy(t, name, n, part)}, align 64")
     else:
         _to_frame(t, value)
-        return _in_frame(t, value)
+        return t.regs.consecutive(number(value), value.dwords)
     return _in_copy(t, name, 0, 0)
 
 
@@ -89,14 +89,6 @@ def _in_copy(t: Context, name: str, register: int, part: int) -> str:
     operand = ("S0", "S1", "S2").index(name)
     at = 4 * (LANES * (ARRAY_REGISTERS * operand + register) + PART_LANES * part)
     return t.b.emit(f"getelementptr i8, ptr %matrices, i64 {at}")
-
-
-def _in_frame(t: Context, register: Register) -> str:
-    """Where registers begin in the frame, in which their numbers are their order."""
-    for n in range(register.dwords):
-        for part in range(PARTS):
-            t.regs.vector_slot(number(register) + n, part)
-    return t.regs.vector_slot(number(register), 0)
 
 
 def _to_frame(t: Context, register: Register) -> None:

@@ -99,8 +99,6 @@ class _Function:
     t: Translator
     program: Program
     frame_bytes: int = FRAME_HEADER_BYTES
-    in_frame: bool = False
-    """Whether registers live in the wavefront's frame, not in stack slots that LLVM makes SSA values of."""
     resume: list[tuple[int, str]] = field(default_factory=list)
     """The labels at which it goes on after barriers, by their numbers from 1 on."""
     resumed: dict[int, int] = field(default_factory=dict)
@@ -122,7 +120,7 @@ class _Function:
         self.modes = control.modes(self.program, self.t.mode)
         compact = compact_blocks(self.program)
         self.constants = known_scalars(self.program)
-        self.in_frame = is_large(self.program) or has_matrices(self.program)
+        self.t.in_frame = is_large(self.program) or has_matrices(self.program)
         self.t.hides_chains = self.t.options.avx512 and self.program.instruction_count >= LARGE_KERNEL
         body = self.t.b
         for block in self.program.blocks.values():
@@ -131,7 +129,7 @@ class _Function:
         definitions, initial = self._entry()
         first, *rest = body.blocks
         del first
-        if self.in_frame:
+        if self.t.in_frame:
             starts = {label_of(address): number for number, address in enumerate(self.program.blocks)}
             resumed = {number: label_of(address) for number, address in self.resumed.items()}
             entry = label_of(self.program.entry)
@@ -204,7 +202,7 @@ class _Function:
         position = FRAME_HEADER_BYTES
         slots: list[str] = []
         for name, kind in sorted(self.t.regs.slots.items(), key=_frame_order):
-            if self.in_frame:
+            if self.t.in_frame:
                 slots.append(f"%{name} = getelementptr i8, ptr %frame.ptr, i64 {position}")
                 position += PART_LANES * 4 if kind == PART else 8
             else:
@@ -347,7 +345,7 @@ class _Function:
             alone = b.emit("load i32, ptr %alone.at, !invariant.load !9001")
             b.branch(b.emit(f"icmp ne i32 {alone}, 0"), label_of(following.address), save)
         b.start(save)
-        places = [] if self.in_frame else self._frame_places(following)
+        places = [] if self.t.in_frame else self._frame_places(following)
         for slot, kind, place in places:
             at = b.emit(f"getelementptr i8, ptr %frame.ptr, i64 {place}")
             b.line(f"store {kind} {b.emit(f'load {kind}, ptr {slot}')}, ptr {at}")

@@ -68,6 +68,8 @@ class Translator(Deferred):
     """Vector registers of the block that integer operations have made, and how many in a row."""
     compact: bool = False
     """Whether memory instructions of the block are only calls: short code, for what is not in a loop."""
+    in_frame: bool = False
+    """Whether registers live in the wavefront's frame, not in stack slots that LLVM makes SSA values of."""
     uses_matrices: bool = False
     uses_buffers: bool = False
     """Whether it hands buffers' descriptors to support.c."""

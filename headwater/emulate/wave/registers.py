@@ -313,6 +313,13 @@ class Registers:
         self._wide[part].pop(register, None)
         self._wide[part].pop(register - 1, None)
 
+    def consecutive(self, first: int, count: int) -> str:
+        """Where so many vector registers begin in the frame, in which their numbers are their order."""
+        for register in range(first, first + count):
+            for part in range(PARTS):
+                self.vector_slot(register, part)
+        return self.vector_slot(first, 0)
+
     def write_back(self, register: int) -> None:
         """Store a vector register, all its lanes, if its slot does not have what it holds."""
         if register in self._changed_vectors:

@@ -266,6 +266,40 @@ HIDDEN u32 hw_store_part(struct wave *w, u64 base, u32 mask, u64 info, struct sl
     return 1;
 }
 
+/* The same for the whole wavefront and where registers lie: dword d of lane l is [64 * d + l]. `high` may be null; `second`,
+   if it is not, is moved as `first` is, `offsets >> 32` instead of the lower half from the address on. Nothing is done to
+   registers of lanes that `mask` excludes. */
+HIDDEN u32 hw_move_wave(
+    struct wave *w, u64 base, u64 mask, u64 info, struct slot *slot, const u32 *low, const u32 *high, u32 *first,
+    u32 *second, u64 offsets
+) {
+    u32 bytes = info >> 16 & 0xff, dwords = (bytes + 3) / 4, pieces = second ? 2 : 1;
+    u32 *data[2] = {first, second};
+    for (u32 p = 0; p < LANES; p += PART) {
+        u32 lanes = mask >> p & 0xffff;
+        u32 buffers[2][6 * PART];
+        if (lanes == 0) continue;
+        for (u32 n = 0; n < pieces; n++) {
+            u32 *buffer = buffers[n], offset = offsets >> 32 * n;
+            for (u32 l = 0; l < PART; l++) buffer[l] = low[p + l] + offset;
+            for (u32 l = 0; l < PART; l++) buffer[PART + l] = high ? high[p + l] : 0;
+            if (info & WRITE)
+                for (u32 d = 0; d < dwords; d++)
+                    for (u32 l = 0; l < PART; l++) buffer[(2 + d) * PART + l] = data[n][d * LANES + p + l];
+            u64 part = info | (u64)p << 8;
+            u32 fine = info & WRITE ? hw_store_part(w, base, lanes, part, slot, buffer)
+                                    : hw_load_part(w, base, lanes, part, slot, buffer);
+            if (!fine) return 0;
+        }
+        if (info & WRITE) continue;
+        for (u32 n = 0; n < pieces; n++) /* not before: addresses may lie in these registers */
+            for (u32 d = 0; d < dwords; d++)
+                for (u32 l = 0; l < PART; l++)
+                    if (lanes >> l & 1) data[n][d * LANES + p + l] = buffers[n][(2 + d) * PART + l];
+    }
+    return 1;
+}
+
 #if defined(__x86_64__) && defined(__AVX512BW__)
 /* hw_load_partN and hw_store_partN: the same with the buffer's contents in zmm0, zmm1 and, data, zmm2 to zmm5 (stores) or zmm0
    to zmm3 (loads' results). All registers but eax and the results are kept. N: dwords. */

@@ -552,3 +552,45 @@ def test_selectors_that_are_known_make_one_shuffle():
     program = read_program(lambda at: decode(code, at, "gfx900"), 0, "gfx900", lambda at: at < len(code))
     text = translate(program, Mode(), Options()).text
     assert text.count("shufflevector <64 x i8>") == 2 * PARTS
+
+
+MOVED_IN_THE_FRAME = """
+v_lshlrev_b32 v3, 4, v0
+s_mov_b64 s[20:21], exec
+v_cmp_gt_u32 vcc, 50, v0
+ds_write_b128 v3, v[4:7] offset:64
+ds_write2_b64 v3, v[8:9], v[10:11] offset0:200 offset1:3
+ds_write_b16 v3, v12 offset:2
+ds_write_b8 v3, v13 offset:3001
+s_and_b64 exec, exec, vcc
+v_mov_b32 v20, v4
+ds_read_b64 v[20:21], v3 offset:64
+ds_read_u16 v22, v3 offset:2
+ds_read_i8 v23, v3 offset:3001
+v_mov_b32 v24, v3
+ds_read2_b64 v[24:27], v24 offset0:200 offset1:1
+v_add_u32 v2, 1, v3
+ds_read2_b32 v[28:29], v2 offset0:7 offset1:0
+v_mov_b32 v30, s0
+v_mov_b32 v31, s1
+global_load_dwordx3 v[30:32], v[30:31], off offset:20
+global_load_ubyte v33, v3, s[0:1] offset:5
+global_load_short_d16_hi v34, v3, s[0:1] offset:4
+v_add_f32 v35, v20, v30
+s_mov_b64 exec, s[20:21]
+v_add_u32 v36, v24, v28
+"""
+
+
+@pytest.mark.parametrize("active", [64, 37])
+def test_accesses_that_move_registers_of_the_frame(active, monkeypatch):
+    """Of large kernels where memory instructions are calls: one call, which writes active lanes only."""
+    monkeypatch.setattr("headwater.emulate.gcn.translate.LARGE_PROGRAM", 0)
+    monkeypatch.setattr("headwater.emulate.gcn.translate.INLINE_ACCESSES", 0)
+    found, wanted = both(MOVED_IN_THE_FRAME, random_inputs(6, INTEGERS), active)
+    assert (found == wanted).all()
+    code = code_of(MOVED_IN_THE_FRAME)
+    program = read_program(lambda at: decode(code, at, "gfx900"), 0, "gfx900", lambda at: at < len(code))
+    text = translate(program, Mode(), Options(avx512=False)).text
+    assert text.count("call i32 @hw_move_wave") == 10
+    assert text.count("call i32 @hw_load_part") == 2 * PARTS  # what extends a sign, and what keeps a half
