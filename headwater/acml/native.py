@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from headwater.acml.quick import counts, source
+from headwater.acml.quick import Planned, compiled
 from headwater.acml.routines import Parameter, Row, row
 from headwater.errors import ResourceError, UsageError
 
@@ -87,7 +87,7 @@ def whole(value: Any, name: str, routine: str) -> int:
     return int(number)
 
 
-class Routine:
+class Routine(Planned):
     """A routine of BLAS or LAPACK under its name in ACML's C interface, called with its arguments in their order.
 
     Arrays are NumPy arrays of the routine's type: one-dimensional ones without gaps, or two-dimensional ones in
@@ -111,8 +111,9 @@ class Routine:
         self._arrays = arrays
         self._written = [p.name for p in self.arguments if p.written]
         self._function: Any = None
-        self._count = len(self.arguments)
-        self._quick = self._compile()
+        address = _address(description.library, description.name)
+        made = compiled(description, self, address, self._dtypes, self.general)
+        self.call: Any = made or self.general
 
     @property
     def prototype(self) -> str:
@@ -141,35 +142,12 @@ class Routine:
 
     def __call__(self, *args: Any) -> Any:
         """Call the routine with all its arguments, in the order of `prototype`."""
-        quick = self._quick
-        if quick is None or len(args) != self._count:
-            return self.general(*args)
-        return quick(*args)
+        return self.call(*args)
 
-    def _compile(self) -> Any:
-        """The quick way of the routine's usual calls, if it has one."""
-        text = source(self.row)
-        if text is None:
-            return None
-        ints, numbers = counts(self.row)
-        names: dict[str, Any] = {
-            **_HELPERS,
-            "general": self.general,
-            "function": self.load(),
-            "ndarray": np.ndarray,
-            "addressof": ctypes.addressof,
-            "pointer": ctypes.c_void_p.from_address,
-            "Ints": ctypes.c_int * ints,
-            "Numbers": self._real * numbers,
-            "real_numeric": (int, float),
-            "numeric": (int, float, complex) if self.row.prefix in "cz" else (int, float),
-            **{f"dtype_{kind}": dtype for kind, dtype in self._dtypes.items()},
-        }
-        for p in self.arguments:
-            if p.kind == "flag" and not p.letters.isdigit():
-                names[f"letters_{p.name}"] = {letter: ctypes.addressof(_CHARACTERS[letter]) for letter in p.letters}
-        exec(text, names)
-        return names["call"]
+    def __getattr__(self, name: str) -> Any:
+        if name == self.__dict__.get("__name__"):  # copies of a builtin function are looked up in its object
+            return self.call
+        raise AttributeError(name)
 
     def general(self, *args: Any) -> Any:
         """The routine over any arguments: those that are wrong are named."""
@@ -401,6 +379,11 @@ def memory(array: Any, dtype: np.dtype[Any], needed: int, leading: int, who: tup
         raise UsageError(f"{routine}: {p.name} has {span} elements, and {needed} are needed")
     address: int = array.__array_interface__["data"][0]
     return address
+
+
+def function(name: str) -> Any:
+    """The function that calls the routine of that name: a builtin one, whose ``__self__`` is the `Routine`."""
+    return routine(name).call
 
 
 @cache

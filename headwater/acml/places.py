@@ -36,7 +36,7 @@ def _places() -> dict[str, tuple[str, str]]:
     from headwater.acml.vector import names as functions
 
     return {
-        **dict.fromkeys(rows(), ("headwater.acml.native", "routine")),
+        **dict.fromkeys(rows(), ("headwater.acml.native", "function")),
         **dict.fromkeys(functions(), ("headwater.acml.vector", "function")),
         **dict.fromkeys(("matmul", "explain"), ("headwater.acml.split", "function")),
         "backend": ("headwater.acml.streams.dispatch", "backend"),

@@ -1,5 +1,8 @@
 """BLAS and LAPACK under ACML's names: results against NumPy, and what wrong arguments give."""
 
+import inspect
+import pickle
+
 import numpy as np
 import pytest
 
@@ -34,6 +37,19 @@ def symmetric(a, uplo, hermitian=False):
     half = np.triu(a, 1) if uplo == "U" else np.tril(a, -1)
     diagonal = np.diag(np.diag(a).real if hermitian else np.diag(a))
     return half + diagonal + (half.conj() if hermitian else half).T
+
+
+def test_usual_calls_are_compiled_and_others_general(monkeypatch):
+    assert type(acml.dgemm) is type(len)
+    assert pickle.loads(pickle.dumps(acml.dgemm)) == acml.dgemm
+    assert str(inspect.signature(acml.dscal)) == "(n, alpha, x, incx)"
+    routine, calls = native.routine("dgesvd"), []
+    monkeypatch.setattr(routine, "_prepare", lambda args: calls.append(args) or routine._pointers(*args))
+    a, s, u, vt = matrix("d", 3, 3), np.zeros(3), np.zeros((3, 3), order="F"), np.zeros((3, 3), order="F")
+    wanted = a.copy()
+    assert acml.dgesvd("A", "A", 3, 3, a, 3, s, u, 3, vt, 3) == 0  # asks for its workspace
+    assert close("d", u @ np.diag(s) @ vt, wanted)
+    assert not calls
 
 
 def test_every_row_of_the_tables_has_its_routine_in_scipy():
