@@ -162,16 +162,18 @@ class Cache:
     """A bounded directory of entries. ``limit`` in bytes; entries used longest ago go first when it is exceeded.
 
     Where the directory cannot be written or is not ours alone, entries live in a temporary directory until the process
-    ends, after one warning; so they do where there is none.
+    ends, after one warning; so they do where there is none. With ``private``, a directory that exists, new entries go
+    there, and those of the cache are only read: for who runs code that must not leave anything to others.
     """
 
-    def __init__(self, directory: Path | None, limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(self, directory: Path | None, limit: int = DEFAULT_LIMIT, private: Path | None = None) -> None:
         self.directory = directory
         self.limit = limit
         self._root = None if directory is None else directory / _FORMAT
         self._examined = False
         self._fault = ""
-        self._fallback: Path | None = None
+        self._private = private
+        self._fallback: Path | None = None if private is None else private / _FORMAT
         self._serial = 0
         self._lock = Lock()
 
@@ -299,7 +301,7 @@ class Cache:
     def keep(self, key: str, files: Mapping[str, bytes]) -> None:
         """Add an entry for later, which the caller does not need now; where it cannot be written, it is not kept."""
         try:
-            root = self._fallback or self._make()
+            root = self._writable() if self._fallback else self._make()
             self._fill(root, self._stage(root), key, files)
         except (OSError, HeadwaterError):
             pass
@@ -322,6 +324,8 @@ class Cache:
     def _writable(self) -> Path:
         """Where new entries go."""
         if self._fallback is not None:
+            if self._private is not None:
+                (self._fallback / _TEMPORARY).mkdir(mode=0o700, parents=True, exist_ok=True)
             return self._fallback
         try:
             root = self._make()
@@ -552,6 +556,8 @@ class Cache:
 
     def environment(self) -> dict[str, str]:
         """What makes another process that we start use the same directory, also where it is a temporary one."""
+        if self._private is not None and self.directory is not None:
+            return {"HEADWATER_CACHE_DIR": os.fspath(self.directory), _PRIVATE: os.fspath(self._private)}
         return {"HEADWATER_CACHE_DIR": os.fspath(self._writable().parent)}
 
     @staticmethod
@@ -575,7 +581,9 @@ def _warn(message: str) -> None:
 
 _current: Cache | None = None
 _settings: tuple[str | None, ...] | None = None
-_SETTINGS = ("HEADWATER_CACHE_DIR", "HEADWATER_CACHE_SIZE", "XDG_CACHE_HOME", "HOME")
+_PRIVATE = "HEADWATER_CACHE_PRIVATE"
+"""Names the directory of new entries for a process whose cache is only read, and for those that it starts."""
+_SETTINGS = ("HEADWATER_CACHE_DIR", "HEADWATER_CACHE_SIZE", "XDG_CACHE_HOME", "HOME", _PRIVATE)
 
 
 def current() -> Cache:
@@ -583,7 +591,8 @@ def current() -> Cache:
     global _current, _settings
     settings = tuple(map(os.environ.get, _SETTINGS))
     if _current is None or settings != _settings:
-        _current = Cache(default_directory(), default_limit())
+        private = os.environ.get(_PRIVATE)
+        _current = Cache(default_directory(), default_limit(), Path(private) if private else None)
         _settings = settings
     return _current
 

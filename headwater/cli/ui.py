@@ -63,7 +63,7 @@ def main(words: Sequence[str]) -> int:
     token = secrets.token_urlsafe(24)
     host = f"[{args.host}]" if ":" in args.host else args.host
     address = f"http://{host}:{port}/#token={token}{state}"
-    app = application(Pool(lanes(os.cpu_count() or 1)), token, own_hosts(args.host, port))
+    app = application(Pool(lanes(os.cpu_count() or 1), prepares=True), token, own_hosts(args.host, port))
     print(f"headwater ui: {address}\nCtrl-C ends it.", flush=True)
     if not args.no_browser and sys.stdout.isatty():
         import webbrowser

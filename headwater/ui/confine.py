@@ -78,9 +78,10 @@ def readable() -> list[str]:
     return [*dict.fromkeys(found), *_SYSTEM]
 
 
-def confine(writable: Iterable[str]) -> bool:
-    """Take from this thread, and all that it starts, every file but those of `readable` and of the folders
-    ``writable``, TCP, and signals to other processes; whether the system could. Called before other threads begin."""
+def confine(writable: Iterable[str], also_read: Iterable[str] = ()) -> bool:
+    """Take from this thread, and all that it starts, every file but those of `readable`, of the folders
+    ``also_read`` and ``writable``, TCP, and signals to other processes; whether the system could. Called before other
+    threads begin."""
     known = version()
     if not known:
         return False
@@ -93,7 +94,7 @@ def confine(writable: Iterable[str]) -> bool:
     if ruleset < 0:
         return False
     around = str(Path(__file__).resolve().parents[2])  # which Python lists to find the package in it
-    reading = [(around, _READ_DIR), *((path, _READING) for path in readable())]
+    reading = [(around, _READ_DIR), *((path, _READING) for path in [*readable(), *also_read])]
     for path, rights in [*reading, *((path, handled) for path in [*writable, os.devnull])]:
         _allow(libc, ruleset, path, rights & handled)
     libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)

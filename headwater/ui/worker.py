@@ -21,7 +21,8 @@ def send(pipe: BinaryIO, message: object) -> None:
 
 
 def serve(scratch: str, cache: str) -> None:
-    """Answer requests; ``scratch`` and ``cache`` are the folders that may be written."""
+    """Answer requests; ``scratch`` is the folder that may be written, ``cache`` that of compiled code, which is only
+    read: what this process compiles is for itself, so that no request leaves code for another."""
     from headwater.ui import confine
 
     source, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -30,7 +31,10 @@ def serve(scratch: str, cache: str) -> None:
     project.mkdir(exist_ok=True)
     os.environ["HEADWATER_INCLUDE_ONLY"] = str(project)
     os.environ["TMPDIR"] = scratch
-    confined = confine.confine([scratch, cache, "/dev/shm"])
+    private = Path(scratch) / "cache"
+    private.mkdir(mode=0o700, exist_ok=True)
+    os.environ["HEADWATER_CACHE_PRIVATE"] = str(private)
+    confined = confine.confine([scratch, "/dev/shm"], [cache])
     confine.limit()
     os.chdir(project)
     sys.stdout = sys.stderr

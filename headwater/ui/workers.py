@@ -123,8 +123,10 @@ class Held:
 class Pool:
     """Workers in lanes; `ask` may be called any number of times at once: requests wait for a place."""
 
-    def __init__(self, lanes: dict[str, Lane]) -> None:
+    def __init__(self, lanes: dict[str, Lane], prepares: bool = False) -> None:
+        """``prepares``: have what all kernels share in the cache, which workers only read (`headwater.ui.prepare`)."""
         self.lanes = lanes
+        self._prepares = prepares
         self._states = {name: _State([], asyncio.Semaphore(lane.workers)) for name, lane in lanes.items()}
         self._all: set[_Worker] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -133,6 +135,35 @@ class Pool:
     async def start(self) -> None:
         """Have one worker of each lane ready."""
         await asyncio.gather(*(self._prepare(name) for name in self.lanes))
+        if self._prepares:
+            await self._fill_cache()
+
+    async def _fill_cache(self) -> None:
+        folder = temporary.make()
+        try:
+            process = await self._process("headwater.ui.prepare", folder, asyncio.subprocess.DEVNULL)
+            try:
+                await process.wait()
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @staticmethod
+    async def _process(module: str, folder: str, pipe: int) -> asyncio.subprocess.Process:
+        """A process of ours with its folder and the cache's."""
+        environment = {**os.environ, **cache.environment(), "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        environment["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", module, folder, environment["HEADWATER_CACHE_DIR"]),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=environment,
+            start_new_session=os.name == "posix",
+        )
 
     async def ask(self, lane: str, task: str, given: dict[str, Any]) -> bytes:
         """What a worker of the lane answers, as JSON text. Failure if it cannot."""
@@ -247,16 +278,7 @@ class Pool:
 
     async def _begun(self) -> _Worker:
         folder = temporary.make()
-        environment = {**os.environ, **cache.environment(), "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        environment["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "headwater.ui.worker", folder, environment["HEADWATER_CACHE_DIR"]),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env=environment,
-            start_new_session=os.name == "posix",
-        )
+        process = await self._process("headwater.ui.worker", folder, asyncio.subprocess.PIPE)
         worker = _Worker(process, folder)
         self._all.add(worker)
         told = None

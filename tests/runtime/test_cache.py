@@ -34,6 +34,23 @@ def test_entry_comes_back_as_it_was_put(store: Cache) -> None:
     assert (path / "info.json").read_bytes() == b"{}"
 
 
+def test_a_private_cache_reads_the_other_and_writes_its_own(store: Cache, tmp_path: Path) -> None:
+    path = store.put(KEY, {"x": b"theirs"})
+    mine = Cache(store.directory, private=tmp_path)
+    assert mine.get(KEY) == path
+    other = cache.key("c")
+    made = mine.put(other, {"x": b"ours"})
+    mine.keep(cache.key("d"), {"x": b"ours, too"})
+    assert made.is_relative_to(tmp_path / "v1")
+    assert mine.get(other) == made
+    assert store.get(other) is None
+    assert store.get(cache.key("d")) is None
+    assert mine.environment() == {
+        "HEADWATER_CACHE_DIR": str(store.directory),
+        "HEADWATER_CACHE_PRIVATE": str(tmp_path),
+    }
+
+
 def test_key_depends_on_every_part_and_on_where_parts_end() -> None:
     keys = {cache.key("ab", "c"), cache.key("a", "bc"), cache.key("abc"), cache.key("abc", ""), cache.key(b"\0")}
     assert len(keys) == 5

@@ -6,6 +6,7 @@ A file of a known text lies outside the project's folder; no answer may have tha
 import base64
 import io
 import json
+import os
 
 import numpy as np
 import pytest
@@ -346,6 +347,21 @@ def test_ten_tabs_at_once_lose_no_request(served):
     assert all(one["value"] == [] for tab in answers for one in tab)
 
 
+def test_what_a_worker_compiles_reaches_nobody_else(served):
+    from headwater.base import cache
+
+    def entries():
+        return {path for path, _, _ in store._entries(store._make())}
+
+    name = f"reaches_nobody_{os.getpid()}"
+    given = {"files": {"k.cl": {"text": KERNEL.replace(" k(", f" {name}(")}}, "main": "k.cl", "words": ["zeros:64"]}
+    store = cache.current()
+    before = entries()
+    assert served.ask("run", device="vega64", **given)["value"]["kernel"] == name
+    made = [file for entry in entries() - before for file in entry.iterdir()]  # by other tests, at the same time
+    assert not any(name.encode() in file.read_bytes() for file in made)
+
+
 def test_workers_may_write_and_read_nothing_else(tmp_path):
     """Of a process confined as workers are."""
     import subprocess
@@ -355,13 +371,15 @@ def test_workers_may_write_and_read_nothing_else(tmp_path):
 
     if not confine.version():
         pytest.skip("this system has no Landlock")
-    outside, inside = tmp_path / "outside", tmp_path / "inside"
+    outside, inside, shared = tmp_path / "outside", tmp_path / "inside", tmp_path / "shared"
     outside.write_text("text")
     inside.mkdir()
+    shared.mkdir()
+    (shared / "entry").write_text("text")
     code = f"""
 import os, socket, signal
 from headwater.ui import confine
-assert confine.confine([{str(inside)!r}])
+assert confine.confine([{str(inside)!r}], [{str(shared)!r}])
 confine.limit()
 def refused(action):
     try:
@@ -370,6 +388,10 @@ def refused(action):
         return
     raise SystemExit(f"not refused: {{action}}")
 open({str(inside / "x")!r}, "w").write("text")
+assert open({str(shared / "entry")!r}).read() == "text"
+refused(lambda: open({str(shared / "entry")!r}, "w"))
+refused(lambda: open({str(shared / "new")!r}, "w"))
+refused(lambda: os.unlink({str(shared / "entry")!r}))
 refused(lambda: open({str(outside)!r}))
 refused(lambda: open({str(outside)!r}, "w"))
 refused(lambda: os.listdir({str(tmp_path)!r}))
