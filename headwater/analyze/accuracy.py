@@ -108,13 +108,17 @@ before there was the rule, on whichever side, stay marked as fitted. *Speed* is 
 fast as the chip the model is; 1 means no bias. Kendall's τ and Pearson's r (of logarithms) only compare rows of the
 same unit.
 
-SHOC's rows run the kernels that its generator makes for each chip, with fewer iterations and five work-groups of 256
-work-items for each compute unit, and take the best of several work-group sizes, as SHOC does. Known differences that no
-publication explains are left as they are:
+SHOC's rows of memory run the kernels that its generator makes for each chip, with fewer iterations and five work-groups
+of 256 work-items for each compute unit, and take the best of several work-group sizes, as SHOC does. Those of its
+applications run kernels that do the same, on parts of its data. Known differences that no publication explains are left
+as they are:
 
-- SHOC's strided writes (work-items 4 KiB apart) are much slower on HD 7970 than in the model, as are the strided reads
-  on HD 5670. HD 7970 and HD 5670 both write one dword every 7.5 ns on each 32-bit channel, about as often as rows can
-  be activated; on HD 7970 the model's L2 combines about two of three dwords with others of their lines.
+- SHOC's strided writes (work-items 4 KiB apart) are much slower on HD 7970 than in the model. HD 7970 and HD 5670 both
+  write one dword every 7.5 ns on each 32-bit channel, about as often as rows can be activated; on HD 7970 the model's
+  L2 combines about two of three dwords with others of their lines.
+- HD 7970 reduces 49 GB/s in SHOC, HD 5870 124 GB/s, and HD 7970 itself reads 229 GB/s.
+- Random reads of more than the L2 of HD 5870 (SHOC's MD in single precision) are too slow: many of them wait for the
+  same bank of DRAM, which serves them in the order of the replay and leaves cycles between them unused.
 - FirePro W9100 writes local memory at a quarter of the rate of HD 7970, per compute unit and clock, in the same kernel.
   The hardware hardly explains that.
 - HD 5670's 300 ns to DRAM contradict the 300 to 600 cycles of the same guide (the chip's file says 500). The pointer

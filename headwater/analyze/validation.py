@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from headwater.chips import Chip
 
 _TIME_SCALE = {"ms": 1e3, "us": 1e6, "µs": 1e6, "s": 1.0}
-_PER_SECOND = {"GB/s": 1e9, "GFLOP/s": 1e9, "MLUP/s": 1e6}
+_PER_SECOND = {"GB/s": 1e9, "GFLOP/s": 1e9, "MLUP/s": 1e6, "MH/s": 1e6}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,15 @@ A row has ``device`` (a chip's name), ``chip`` (tables of figures that the measu
 ("file:function"), ``options``, ``global``, ``local``, ``arguments``, ``work`` and ``unit``. Times are those of
 timestamps around the kernel. An argument is a number or made-up data: ``ones:TYPE:SHAPE``, ``zeros:TYPE:SHAPE``,
 ``chain:LINES:ELEMENTS`` (the address of another line in the first of so many 64-bit elements, all in one circle in
-random order), ``indices:LINES:ELEMENTS`` (the same of 32-bit elements and their numbers). ``best_of``: sizes of
-work-groups, where the highest rate of several was published.
+random order), ``indices:LINES:ELEMENTS`` (the same of 32-bit elements and their numbers), ``random:BELOW:COUNT``,
+``steps:STEP:COUNT`` (each a step above the one before), ``same:VALUE:COUNT``, ``csr:ROWS:EACH`` and
+``ellpack:ROWS:EACH`` (the columns of a square sparse matrix's elements, row after row or the first of all rows first),
+which are 32-bit integers. ``best_of``: sizes of work-groups, where the highest rate of several was published.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +34,7 @@ _TYPES: Final = {
 _VALUE: Final[dict[str, Any]] = {
     "GB/s": lambda work, report: work / report.seconds / 1e9,
     "GFLOP/s": lambda work, report: work / report.seconds / 1e9,
+    "MH/s": lambda work, report: work / report.seconds / 1e6,
     "cycles": lambda work, report: report.cycles / work,
     "us": lambda work, report: (report.seconds + START_SECONDS) * 1e6,
     "ms": lambda work, report: (report.seconds + START_SECONDS) * 1e3,
@@ -77,10 +80,11 @@ def _argument(word: Any) -> Any:
     if not isinstance(word, str):
         return word
     kind, what, count = word.split(":")
-    if kind in ("chain", "indices"):
-        return _chain(int(what), int(count), addresses=kind == "chain")
-    make = {"ones": np.ones, "zeros": np.zeros}[kind]
-    return make([int(n) for n in count.split("x")], _TYPES[what])
+    make = _INTS.get(kind)
+    if make is not None:
+        return make(int(what), int(count))
+    fill = {"ones": np.ones, "zeros": np.zeros}[kind]
+    return fill([int(n) for n in count.split("x")], _TYPES[what])
 
 
 def _chain(lines: int, elements: int, *, addresses: bool) -> np.ndarray[Any, Any]:
@@ -90,3 +94,19 @@ def _chain(lines: int, elements: int, *, addresses: bool) -> np.ndarray[Any, Any
     following = np.roll(order, -1)
     chain[order] = chain.ctypes.data + following * chain.itemsize if addresses else following
     return chain
+
+
+def _columns(rows: int, each: int) -> np.ndarray[Any, Any]:
+    return np.sort(np.random.default_rng(1).integers(rows, size=(rows, each), dtype=np.int32), axis=1)
+
+
+_INTS: Final[dict[str, Callable[[int, int], np.ndarray[Any, Any]]]] = {
+    "chain": partial(_chain, addresses=True),
+    "indices": partial(_chain, addresses=False),
+    "random": lambda below, count: np.random.default_rng(1).integers(below, size=count, dtype=np.int32),
+    "steps": lambda step, count: np.arange(0, step * count, step, dtype=np.int32),
+    "same": lambda value, count: np.full(count, value, np.int32),
+    "csr": lambda rows, each: _columns(rows, each).ravel(),
+    "ellpack": lambda rows, each: np.ascontiguousarray(_columns(rows, each).T).ravel(),
+}
+"""How to make up numbers, by the name that rows give them."""

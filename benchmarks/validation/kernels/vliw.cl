@@ -9,6 +9,10 @@ kernel void copy2d(global const float *in, global float *out, int width) {
   int i = get_global_id(1) * width + get_global_id(0);
   out[i] = in[i];
 }
+kernel void copy2d4(global const float4 *in, global float4 *out, int width) {
+  int i = get_global_id(1) * width + get_global_id(0);
+  out[i] = in[i];
+}
 /* Of every second work-item of 64 the place is turned round. */
 int turned() {
   int i = get_global_id(0);
