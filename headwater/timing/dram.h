@@ -5,7 +5,8 @@
    tFAW). Controllers take what is in their queue row by row (Rixner et al., Memory access scheduling, 2000). Compute units
    are replayed in turn, and what they ask for in these turns says little about the order in a queue; so a row stays open for
    what is asked for within `queue_cycles_of_channel` of its activation, and as long as no other row of the bank is wanted. Writes
-   wait until there is a batch of them, each of which turns the bus around twice if reads came between. */
+   wait until there is a batch of them, each of which turns the bus around twice if reads came between. Writes of less than a
+   burst activate their row each on its own. */
 
 enum { ROWS = 4 }; /* of a bank that are found in a queue */
 
@@ -27,17 +28,21 @@ struct dram {
     u64 bytes, written, activations, turns;
 };
 
-static inline __attribute__((always_inline)) u64 dram_activate(struct dram *d, u32 channel, u32 chunk, u64 time) {
+static inline __attribute__((always_inline)) u64 dram_activate(struct dram *d, u32 channel, u32 chunk, u64 time, u32 alone) {
     const struct chip *k = d->chip;
     u32 below = over(chunk, &d->of_below), row = over(below, &d->of_banks), number = below - row * k->dram_banks;
-    if (k->bank_below == 1) row = over(row, &d->of_columns); /* a row's columns lie above the banks */
+    u32 tag; /* what tells a bank's rows apart */
+    if (k->bank_below == 1) tag = row = over(row, &d->of_columns); /* a row's columns lie above the banks */
+    else tag = over(chunk, &d->of_columns);
     if (k->bank_hash) number ^= row & (k->dram_banks - 1);
     u32 at = channel * k->dram_banks + number;
     struct dram_bank *b = &d->banks[at];
-    u32 tag = row + 1;
-    if (b->row[b->newest] == tag) return time;
-    for (u32 n = 0; n < ROWS; n++)
-        if (b->row[n] == tag && time < b->opened[n] + k->queue_cycles_of_channel) return time;
+    tag++;
+    if (!alone) {
+        if (b->row[b->newest] == tag) return time;
+        for (u32 n = 0; n < ROWS; n++)
+            if (b->row[n] == tag && time < b->opened[n] + k->queue_cycles_of_channel) return time;
+    }
     u64 start = later(calendar_take(&d->activation[channel], time, k->activate_sixteenths), d->ready[at]);
     d->activations++;
     d->ready[at] = start + k->row_cycles;
@@ -47,7 +52,7 @@ static inline __attribute__((always_inline)) u64 dram_activate(struct dram *d, u
     return start;
 }
 
-/* When `bytes` of a chunk, in so many lines, have moved. */
+/* When `bytes` of a chunk, in so many lines, have moved. `writes`: 1, or 2 where each line is written in part. */
 static inline u64 dram_access(struct dram *d, u32 bank, u32 chunk, u64 time, u32 lines, u32 bytes, u32 writes) {
     const struct chip *k = d->chip;
     u32 number = rest(bank, &d->of_channels), units = bytes * 16;
@@ -65,7 +70,7 @@ static inline u64 dram_access(struct dram *d, u32 bank, u32 chunk, u64 time, u32
             c->read = 0;
         }
     } else c->read = 1;
-    return calendar_take(&d->bus[number], dram_activate(d, number, chunk, time), units);
+    return calendar_take(&d->bus[number], dram_activate(d, number, chunk, time, writes > 1), units);
 }
 
 static void dram_advance(struct dram *d, u64 time) {

@@ -71,9 +71,9 @@ SUMS: Final = (
 )
 """What the engine counts."""
 DRAM: Final = (
-    *("channels", "channel_bucket_sixteenths", "dram_banks", "row_chunks", "bank_below", "bank_hash", "row_cycles"),
+    *("channels", "channel_bucket_sixteenths", "dram_banks", "row_chunks", "bank_below", "bank_hash", "channel_fold"),
     *("l2_random", "dies", "side_sets", "side_ways", "side_bucket_bytes", "side_cycles"),
-    *("activate_sixteenths", "turn_sixteenths", "batch_lines", "queue_cycles_of_channel"),
+    *("row_cycles", "activate_sixteenths", "turn_sixteenths", "batch_lines", "queue_cycles_of_channel"),
 )
 """A chip's memory as the engine wants it: see `headwater.timing.memory`."""
 POINTS: Final = 512

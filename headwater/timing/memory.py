@@ -32,6 +32,7 @@ def dram_numbers(chip: Chip, interleave_bytes: int) -> dict[str, int]:
     banks = 1 << max(0, round(dram.banks * behind).bit_length() - 1)
     row_chunks = max(1, dram.row_bytes // interleave_bytes)
     fields = memory.mapping.split()
+    below = row_chunks << 4 if "row4" in fields else row_chunks if fields.index("column") > 1 else 1
     side_ways, line = caches.memory_side_ways, caches.l2_line_bytes
     return {
         "l2_random": int(caches.l2_replacement == "random"),
@@ -44,7 +45,8 @@ def dram_numbers(chip: Chip, interleave_bytes: int) -> dict[str, int]:
         "channel_bucket_sixteenths": max(1, round(256 * per_ns * (1 - dram.refresh) / clock_ghz)),
         "dram_banks": banks,
         "row_chunks": row_chunks,
-        "bank_below": row_chunks if fields.index("column") > 1 else 1,
+        "bank_below": below,
+        "channel_fold": below.bit_length() - 1 if "channel^bank" in fields else 0,
         "bank_hash": int("bank^row" in fields),
         "row_cycles": ceil(dram.row_ns * clock_ghz),
         "activate_sixteenths": max(1, round(16 * dram.activation_ns * clock_ghz / behind)),

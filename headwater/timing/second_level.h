@@ -17,11 +17,17 @@ struct memory {
     u32 side_sets;    /* of a channel */
     u32 line_shift;   /* 64-byte lines of an L2 line, as a shift */
     u32 hash_mask;    /* of a bank's number, what is scrambled */
+    u32 fold_mask;    /* of a channel's number, what is combined with the bank's of its DRAM */
     u32 *pages;       /* translations, the most recent ones */
     u32 held[HELD];   /* some of these, each where its number alone says to look */
     u32 page_clock, seed;
     u64 reads, writes, atomics, fills, write_backs, page_misses;
 };
+
+/* The channel of the n-th chunk of all channels, which is the n-th above as many as they are. */
+static inline u32 memory_channel(const struct memory *m, u32 chunk, u32 above) {
+    return (chunk - above * m->chip->channels) ^ (above >> m->chip->channel_fold & m->fold_mask);
+}
 
 /* Where lines are in the L2. */
 struct places { u32 bank[MOST_LINES], set[MOST_LINES], tag[MOST_LINES]; };
@@ -52,11 +58,11 @@ static inline void memory_locate(const struct memory *m, const u32 *lines, u32 c
     u32 channels = k->channels, sets = k->l2_sets, shift = m->line_shift, first = die * m->die_banks;
     u32 share = m->of_share.by; /* channels of a bank */
     struct divisor of_channels = m->of_channels, of_banks = m->of_banks, of_sets = m->of_sets;
-    u32 rotates = hash && !mask;
+    u32 rotates = hash && !mask, fold = k->channel_fold, folds = m->fold_mask;
     for (u32 n = 0; n < count; n++) {
         u32 chunk = lines[n] >> bits, above = over(chunk, &of_channels), bank = chunk - above * channels;
         if (rotates) bank = rest(bank + above + over(above, &of_channels), &of_channels);
-        bank ^= (above ^ above >> hash ^ above >> 2 * hash) & mask;
+        bank ^= ((above ^ above >> hash ^ above >> 2 * hash) & mask) ^ (above >> fold & folds);
         if (share > 1) {
             u32 which = over(bank, &of_banks);
             above = above * share + which;
@@ -262,6 +268,7 @@ static void memory_begin(struct memory *m, const struct chip *k, struct arena *a
     m->pages = give(a, (k->tlb_entries + 16) * 4);
     m->line_shift = __builtin_ctz(k->l2_line_bytes / 64);
     m->hash_mask = k->channel_hash && (k->channels & (k->channels - 1)) == 0 ? k->channels - 1 : 0;
+    m->fold_mask = k->channel_fold && (k->channels & (k->channels - 1)) == 0 ? k->channels - 1 : 0;
     m->of_channels = divisor_of(k->channels);
     m->of_banks = divisor_of(m->die_banks);
     m->of_share = divisor_of(k->dies > 1 ? k->channels / m->die_banks : 1);

@@ -51,29 +51,29 @@ static void end_wave(struct gpu *g, struct unit *u, u32 slot, u64 time);
 static u64 uncached_read(struct gpu *g, u32 line, u32 count, u64 time) {
     struct memory *m = &g->m.memory;
     const struct chip *k = g->m.chip;
-    u32 bank = rest(line >> k->interleave_line_bits, &m->of_banks);
+    u32 chunk = line >> k->interleave_line_bits, above = over(chunk, &m->of_channels), bank = memory_channel(m, chunk, above);
     m->reads += count;
     m->fills += count;
     g->moved += 64 * count;
     time = calendar_take(&m->banks[bank], time, 64 * count);
-    return dram_access(&m->dram, bank, over(line >> k->interleave_line_bits, &m->of_banks), time, count, 64 * count, 0) +
-           k->memory_more_cycles;
+    return dram_access(&m->dram, bank, above, time, count, 64 * count, 0) + k->memory_more_cycles;
 }
 
 /* Bytes of lines of one channel that are written, or changed where they lie: when memory has them. `work`: 16ths of a cycle
-   of the channel's port, and `bytes`: for each line. */
-static u64 write_lines(struct gpu *g, u32 line, u32 count, u64 time, u32 work, u32 bytes) {
+   of the channel's port, and `bytes`: for each line. `part`: they are less than a burst. */
+static u64 write_lines(struct gpu *g, u32 line, u32 count, u64 time, u32 work, u32 bytes, u32 part) {
     struct memory *m = &g->m.memory;
     const struct chip *k = g->m.chip;
-    u32 chunk = line >> k->interleave_line_bits, above = over(chunk, &m->dram.of_channels), channel = chunk - above * k->channels;
+    u32 chunk = line >> k->interleave_line_bits, above = over(chunk, &m->of_channels), channel = memory_channel(m, chunk, above);
     m->writes += count;
     g->moved += bytes * count;
     if (work) time = calendar_take(&g->ports[channel], time, work * count);
     m->write_backs += count;
-    return dram_access(&m->dram, channel, above, time, count, count * bytes, 1) + k->l2_cycles / 2;
+    return dram_access(&m->dram, channel, above, time, count, count * bytes, 1 + part) + k->l2_cycles / 2;
 }
 
-/* What sets are told from: a line's number, scrambled, so that rows of a power of two do not all want the same. */
+/* What sets of textures are told from: a line's number, scrambled, as tiles are, so that rows of a power of two do not all want
+   the same. */
 static inline u32 scrambled(u32 line) { return line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 12; }
 
 /* 256 bytes of the program or of constants, whose lines in memory begin at `base`: when they are in the cache. */
@@ -117,7 +117,10 @@ static u64 fetch_lines(struct gpu *g, struct unit *u, const struct op *op, const
     g->load_lines += a->count;
     lines_of(a, lines);
     if (cached)
-        for (u32 n = 0; n < a->count; n++) sets[n] = rest(scrambled(lines[n] >> shift), &of_sets);
+        for (u32 n = 0; n < a->count; n++) {
+            u32 own = lines[n] >> shift;
+            sets[n] = rest(op->flags & BUFFER ? own : scrambled(own), &of_sets);
+        }
     if (by_l2) {
         memory_locate(&g->m.memory, lines, a->count, &places, 0);
         if (a->count > 1) memory_expect(&g->m.memory, &places, a->count, 0);
@@ -314,7 +317,8 @@ static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
             work = k->atomic_sixteenths * bytes / 4;
             g->m.memory.atomics++;
         }
-        bytes = bytes > 64 ? 64 : bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+        u32 part = bytes < LEAST_BYTES;
+        bytes = bytes > 64 ? 64 : part ? LEAST_BYTES : bytes;
         if (!(op->flags & PIXEL)) {
             *(op->flags & COMPLETE ? &g->complete : &g->fast) += (u64)bytes * a.count;
             g->of_lanes += 4 * op->dwords * a.active;
@@ -325,7 +329,7 @@ static u64 write_clause(struct gpu *g, struct unit *u, u32 slot, u64 time) {
         at = later(at, u->write_done[u->writes % WRITES]);
         for (u32 n = 0, some; n < a.count; n += some) { /* lines of one channel go on together */
             for (some = 1; n + some < a.count && (lines[n + some] ^ lines[n]) >> bits == 0;) some++;
-            u64 there = write_lines(g, lines[n], some, at + (n * pace >> 32) + k->l2_cycles / 2, work, bytes);
+            u64 there = write_lines(g, lines[n], some, at + (n * pace >> 32) + k->l2_cycles / 2, work, bytes, part);
             served = later(served, there);
         }
         u->write_done[u->writes++ % WRITES] = served;

@@ -21,7 +21,7 @@ CAUSES: Final = (
 """Why a SIMD engine has no group to issue, or a wavefront waits, by its name in the engine."""
 KINDS: Final = ("FLOW", "ALU", "GROUP", "FETCHES", "FETCH", "WRITE", "WAIT_ACK")
 """What an instruction is."""
-FLAGS: Final = ("LOCAL", "POPS", "BARRIER", "UNCACHED", "PIXEL", "COMPLETE", "VERTEX")
+FLAGS: Final = ("LOCAL", "POPS", "BARRIER", "UNCACHED", "PIXEL", "COMPLETE", "VERTEX", "BUFFER")
 """Bits of an instruction's ``flags``."""
 CLAUSES: Final = (("SHOW_ALU", "ALU clause"), ("SHOW_FETCH", "fetch clause"), ("SHOW_WRITE", "write"))
 """Happenings behind those of wavefronts, by their names in the engine."""

@@ -50,7 +50,7 @@ ATOMIC_CYCLES: Final = 1.5
 CHANNEL_BITS: Final = 32  # [G]
 
 (FLOW, ALU, GROUP, FETCHES, FETCH, WRITE, WAIT_ACK) = range(len(KINDS))
-LOCAL, POPS, BARRIER, UNCACHED, PIXEL, COMPLETE, VERTEX = (1 << n for n in range(len(FLAGS)))
+LOCAL, POPS, BARRIER, UNCACHED, PIXEL, COMPLETE, VERTEX, BUFFER = (1 << n for n in range(len(FLAGS)))
 WINDOW: Final = 1 << 15
 LOCK_TWO: Final = 2
 SHARED_MODES: Final = (5, 6)  # [I] INDEX_GLOBAL and INDEX_GLOBAL_AR_X
@@ -216,7 +216,8 @@ class Table:
             self._add(place(index), FETCHES, vertex, len(cf.fetches), words=words)
             for number in range(len(cf.fetches)):
                 own = self._of.get((index, number), [])
-                self._add(place(index, number), FETCH, vertex | self._way(own), 0, own)
+                buffer = 0 if cf.fetches[number].row.kind == "TEX" else BUFFER
+                self._add(place(index, number), FETCH, vertex | buffer | self._way(own), 0, own)
         elif cf.row.kind in ("EXPORT", "MEM", "RAT"):
             own = sorted(n for (at, _), found in self._of.items() if at == index for n in found)
             flags = PIXEL if cf.row.kind == "EXPORT" else 0

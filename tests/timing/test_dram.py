@@ -12,7 +12,7 @@ import pytest
 import headwater as hw
 from headwater import chips
 from headwater.chips import Chip
-from headwater.chips.dram import BATCH_LINES, KINDS
+from headwater.chips.dram import BATCH_LINES, KINDS, MAPPINGS
 from headwater.errors import UsageError
 from headwater.timing import Recorded
 
@@ -22,10 +22,12 @@ kernel void far(global const float *x, global float *y, int step) {
   float s = x[get_global_id(0) * step];
   if (s == 5) y[0] = s;
 }
+kernel void put(global float *y, int step) { y[get_global_id(0) * step] = 1; }
 """
 NAMES = ("hd7970", "hd5870")
 ITEMS = 1 << 16
 FAR, STEP = 1 << 9, 1 << 16
+PARTS = 1 << 8
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +42,7 @@ def launches() -> dict[tuple[str, str], Any]:
             ("copy", "copy", ITEMS, (x, y)),
             ("far", "far", FAR, (wide, y, STEP)),
             ("near", "far", FAR, (wide, y, 16)),
+            ("parts", "put", PARTS, (y, 4 * ITEMS // PARTS)),
         ):
             run = partial(program[kernel][(size,), (64,)], *arguments, device=name)
             made[name, kind] = Recorded(run).launches[0]
@@ -68,7 +71,7 @@ def test_a_copy_takes_several_lines_of_each_row_that_it_activates(
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_far_apart_goes_at_the_rate_of_activations(launches: dict[tuple[str, str], Any], name: str) -> None:
     """Each read is of another row. No channel activates more often than tRRD and tFAW allow, however fast its bus."""
-    chip = chips.find(name)
+    chip = _with(chips.find(name), mapping=MAPPINGS[0])
     sums = _replayed(launches[name, "far"], chip)
     assert sums["row_activations"] > 0.8 * FAR
     seconds = sums["cycles"] / (chip.compute.clock_mhz * 1e6)
@@ -79,6 +82,19 @@ def test_what_is_far_apart_goes_at_the_rate_of_activations(launches: dict[tuple[
     near = _replayed(launches[name, "near"], chip)
     assert near["row_activations"] < sums["row_activations"] / 3
     assert near["cycles"] < sums["cycles"]
+
+
+def test_writes_of_less_than_a_burst_activate_a_row_each(launches: dict[tuple[str, str], Any]) -> None:
+    """Four dwords 4 KiB apart lie in a row of eight channels."""
+    assert _replayed(launches["hd5870", "parts"], chips.find("hd5870"))["row_activations"] >= PARTS
+
+
+def test_evergreen_deals_regions_to_banks_and_channels(launches: dict[tuple[str, str], Any]) -> None:
+    """What is 256 KiB apart would all be in one bank, if that chose no channel and changed every 2 KiB."""
+    chip = chips.find("hd5870")
+    cycles = {m: _replayed(launches["hd5870", "far"], _with(chip, mapping=m))["cycles"] for m in MAPPINGS}
+    assert chip.memory.mapping == "row bank row4 column channel^bank"
+    assert cycles[chip.memory.mapping] < cycles["row column bank channel"] / 8
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,14 +112,8 @@ def test_the_bus_turns_around_for_batches_of_writes(launches: dict[tuple[str, st
 def test_a_mapping_decides_who_meets_whom(launches: dict[tuple[str, str], Any]) -> None:
     """Rows of one bank, 4 KiB times the banks apart, wait for each other where the bank is not combined with the row."""
     chip = chips.find("hd7970")
-    cycles = {m: _replayed(launches["hd7970", "far"], _with(chip, mapping=m))["cycles"] for m in _mappings()}
+    cycles = {m: _replayed(launches["hd7970", "far"], _with(chip, mapping=m))["cycles"] for m in MAPPINGS}
     assert len(set(cycles.values())) > 1
-
-
-def _mappings() -> tuple[str, ...]:
-    from headwater.chips.dram import MAPPINGS
-
-    return MAPPINGS
 
 
 def test_slower_kinds_of_memory_are_slower(launches: dict[tuple[str, str], Any]) -> None:
