@@ -527,7 +527,12 @@ class Body:
         if whole is not None:
             one = tree.Conditional(*self.at, differ, self._number(1, kind), self._number(0, kind))
             return tree.Binary(*self.at, "-", whole, one)
-        return tree.Conditional(*self.at, differ, tree.Binary(*self.at, "+", rest, divisor), copy.deepcopy(rest))
+        moved = tree.Conditional(*self.at, differ, tree.Binary(*self.at, "+", rest, divisor), copy.deepcopy(rest))
+        if not (isinstance(kind, Scalar) and kind.kind == "f"):
+            return moved
+        # Python's 0 has the divisor's sign, fmod's the dividend's.
+        zeros = tree.Conditional(*self.at, sign(divisor, ">"), self._number(0, kind), self._number(-0.0, kind))
+        return tree.Conditional(*self.at, sign(rest, "=="), zeros, moved)
 
     def _power(self, left: ast.expr, right: ast.expr, kind: Type, node: Any) -> tuple[tree.Expression, Type]:
         at = self.at

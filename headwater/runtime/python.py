@@ -117,7 +117,9 @@ class PythonKernel(PythonFunction):
         if isinstance(value, (np.ndarray, Stream)):
             element = of_dtype(value.dtype)
             if element is None:
-                raise self._wrong(at, name, f"an array of {value.dtype}", "numbers, or structs of them: .astype(…)")
+                native = value.dtype.newbyteorder("=")
+                hint = f".astype(np.{native.name})" if of_dtype(native) else "numbers, or structs of them: .astype(…)"
+                raise self._wrong(at, name, f"an array of {value.dtype}", hint)
             if not 1 <= value.ndim <= 3:
                 raise self._wrong(at, name, f"an array of {value.ndim} dimensions", "one to three: .reshape(…)")
             return self._array_kind(at, name, Array(array_name(element, value.ndim), element, value.ndim), value)
@@ -137,7 +139,7 @@ class PythonKernel(PythonFunction):
             return Constant(f"{value!r:.60} {id(value)}", value)
         given = type(value).__name__
         hint = f"annotate it: {name}: hw.local(hw.float32)" if isinstance(value, Local) else (
-            f"annotate it: {name}: hw.image()" if isinstance(value, Image) else "np.array(…, dtype=…)"
+            f"annotate it: {name}: hw.image()" if isinstance(value, Image) else _array_hint(value)
         )  # fmt: skip
         raise self._wrong(at, name, f"a {given}", hint)
 
@@ -146,7 +148,8 @@ class PythonKernel(PythonFunction):
             dlpack = hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__")
             if dlpack:
                 return declared
-            raise self._wrong(at, name, f"a {type(value).__name__}", "an array or a stream: np.array(…, dtype=…)")
+            hint = f"an array or a stream: {_array_hint(value, declared.element)}"
+            raise self._wrong(at, name, f"a {type(value).__name__}", hint)
         element = declared.element
         shape = self._shape(at, name, declared, value)
         if isinstance(element, Scalar) and value.dtype != element.dtype:
@@ -587,9 +590,32 @@ class PlainKernel:
             if named:
                 raise LaunchError(f"{kernel.name} takes no {next(iter(named))} in plain Python")
             kinds = kernel._kinds(given)
+            for at, (kind, value) in enumerate(zip(kinds, given, strict=True)):
+                _check_range(f"argument {at + 1}, {kernel.parameters[at]}, of {kernel.name}", kind, value)
             plain.run(kernel.python_function, extents, of_group, lambda shared: _plain_arguments(kinds, given, shared))
 
         return launch
+
+
+def _check_range(what: str, kind: Type, value: Any) -> None:
+    """Refuse whole numbers that their type does not hold, as devices do."""
+    if isinstance(kind, Scalar) and kind.kind in "iu" and isinstance(value, int):
+        holds = np.iinfo(kind.dtype)
+        if not holds.min <= value <= holds.max:
+            raise LaunchError(f"{what}: {value} does not fit {kind.name}, which holds {holds.min} to {holds.max}")
+
+
+def _array_hint(value: Any, element: Type | None = None) -> str:
+    """How an array is made of a list of numbers."""
+    dtype = element.dtype.name if isinstance(element, Scalar) else ""
+    if not dtype and isinstance(value, (list, tuple)):
+        try:
+            found = np.asarray(value)
+        except (ValueError, OverflowError):
+            return "np.array(…, dtype=…)"
+        small = found.dtype.kind == "i" and (not found.size or -(1 << 31) <= found.min() <= found.max() < 1 << 31)
+        dtype = {"i": "int32" if small else "int64", "f": "float32", "u": "uint64"}.get(found.dtype.kind, "")
+    return f"np.array(…, np.{dtype})" if dtype else "np.array(…, dtype=…)"
 
 
 def _plain_arguments(kinds: Sequence[Type], given: Sequence[Any], group: Any) -> list[Any]:

@@ -160,6 +160,34 @@ def test_local_memory_and_plain_python(device):
     assert (plain == expected).all()
 
 
+def test_arguments_that_no_kernel_takes_are_refused_in_plain_python_too():
+    @hw.kernel
+    def fill(out: hw.array(hw.int32), n: hw.int32):
+        out[hw.global_id(0)] = n
+
+    @hw.kernel
+    def double(x, out):
+        out[hw.global_id(0)] = x[hw.global_id(0)] * 2
+
+    out = np.zeros(4, np.int32)
+    for launch in (fill[4, None], fill.python[4, None]):
+        for number in (1 << 40, -(1 << 31) - 1):
+            with pytest.raises(LaunchError, match=f"{number} does not fit int(32)?, which holds"):
+                launch(out, number)
+    for launch in (double[4, None], double.python[4, None]):
+        for given, hint in (
+            (np.ones(4, ">f4"), ".astype(np.float32)"),
+            (np.ones(4, ">i8"), ".astype(np.int64)"),
+            ([1, 2, 3, 4], "np.array(…, np.int32)"),
+            ([1 << 40], "np.array(…, np.int64)"),
+            ([0.5], "np.array(…, np.float32)"),
+            ([None], "np.array(…, dtype=…)"),
+        ):
+            with pytest.raises(LaunchError) as told:
+                launch(given, out)
+            assert told.value.hint == hint
+
+
 @hw.kernel
 def swap(a, out):
     i = hw.global_id(0)

@@ -207,6 +207,18 @@ def test_operators_mean_what_they_mean_in_python(device):
     assert np.allclose(got[1], want[1], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_rest_of_0_has_the_sign_of_the_divisor(device):
+    @hw.stream_kernel
+    def rest(a, b):
+        return a % b, a % 2.0
+
+    a, b = (v.ravel().astype(np.float32) for v in np.meshgrid([-0.0, 0.0, -4.0, 4.0, -3.0, 3.0], [2.0, -2.0]))
+    for got, want in zip(rest(a, b, device=device), rest.python(a, b), strict=True):
+        assert np.array_equal(got, want)
+        assert np.array_equal(np.signbit(got), np.signbit(want))
+
+
 @hw.stream_kernel(reduction=True)
 def furthest(far, x):
     return max(abs(far), abs(x))
@@ -383,6 +395,11 @@ def test_plain_python_refuses_what_devices_refuse():
             call(x, x[:2])
         with pytest.raises(LaunchError, match=r"shape (is )?\(0,\)"):
             call(x[:0], x[:0])
+        for wrong in (np.ones(4, np.int64), np.ones(4)):
+            with pytest.raises(LaunchError, match=r"got .*(int64|float64).*, expected float"):
+                call(x, 1.0, out=wrong)
+        with pytest.raises(LaunchError, match="shares memory with"):
+            call(x, 1.0, out=x[::-1])
     for call in (total, total.python):
         with pytest.raises(LaunchError, match=r"cannot reduce shape \(3, 4\) to \(2, 1\)"):
             call(blocks, shape=(2, 1))

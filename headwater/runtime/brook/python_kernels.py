@@ -5,6 +5,7 @@ Each combination of types that it is called with becomes a Brook+ kernel, which 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -305,6 +306,11 @@ class StreamKernel(PythonFunction):
             whole = written[0]
         if not outs:
             outs = [np.zeros((*whole, *_axis(kind)), _dtype(kind)) for _, kind in results]
+        self._check_plain(
+            [(v, k) for v, k, r in zip(args, special.kinds, special.roles, strict=True) if r == "element"]
+        )
+        self._check_plain([(array, kind) for array, (_, kind) in zip(outs, results, strict=True)])
+        self._refuse_aliases(args, outs)
         start, end = domain or ((0,) * len(whole), whole)
         ends = tuple(e if isinstance(e, tuple) else (e,) for e in (start, end))
         start, end = checked_domain(special.kernel.signature, (ends[0], ends[1]), whole)
@@ -312,6 +318,28 @@ class StreamKernel(PythonFunction):
         pairs = [(array, kind) for array, (_, kind) in zip(outs, results, strict=True)]
         plain_streams.run(self.python_function, triples, whole, (start, end), pairs)
         return None if not outs else outs[0] if len(outs) == 1 else tuple(outs)
+
+    def _check_plain(self, arrays: Sequence[tuple[Any, Type]]) -> None:
+        """Refuse arrays of other types than those of their elements, as devices do; lists of numbers are converted."""
+        for array, kind in arrays:
+            wanted = _dtype(kind)
+            if isinstance(array, np.ndarray) and array.dtype.newbyteorder("=") != wanted:
+                raise LaunchError(
+                    f"{self.name}: got an array of {array.dtype}, expected {kind.name}",
+                    hint=f"convert it: .astype(np.{wanted.name})",
+                )
+
+    def _refuse_aliases(self, args: Sequence[Any], outs: Sequence[Any]) -> None:
+        """Refuse results in arrays that the kernel reads, as devices do."""
+        if os.environ.get("BRT_PERMIT_READ_WRITE_ALIASING"):
+            return
+        read = [array for array in args if isinstance(array, np.ndarray)]
+        for n, out in enumerate(outs):
+            if any(np.may_share_memory(out, other) for other in (*read, *outs[:n])):
+                raise LaunchError(
+                    f"{self.name}: a result shares memory with another array; a kernel must not write what it reads",
+                    hint="write to another array",
+                )
 
     def _whole(self, array: Any, kind: Type) -> tuple[int, ...]:
         """The shape of a stream in elements; LaunchError if it has none, or if they are not of ``kind``."""
