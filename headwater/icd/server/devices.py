@@ -8,7 +8,7 @@ import struct
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from headwater.base import cache
 from headwater.base.freshness import code_state
@@ -17,6 +17,9 @@ from headwater.errors import DeviceError
 from headwater.icd.constants import CL
 from headwater.opencl import extensions
 from headwater.runtime.interface import Device, resolve
+
+if TYPE_CHECKING:
+    from headwater.runtime.simulated.device import SimulatedDevice
 
 VARIABLE = "HEADWATER_ICD_DEVICES"
 LARGEST_ALLOCATION = 1 << 31
@@ -84,13 +87,13 @@ def _facts(device: Device) -> dict[str, Any]:
     """What differs between devices: of a chip from the cache, as reading its file takes longer than all else."""
     if device.kind != "simulated":
         return _own_facts(device)
-    outline: Any = getattr(device, "outline")  # noqa: B009 - the interface of all devices has none
-    with open(outline.file, "rb") as file:
+    simulated = cast("SimulatedDevice", device)
+    with open(simulated.outline.file, "rb") as file:
         text = file.read()
     key = cache.key("icd device 2", code_state(__name__), text, device.name)
     entry = cache.get(key)
     if entry is None:
-        entry = cache.put(key, {"facts.json": json.dumps(_chip_facts(device)).encode()})
+        entry = cache.put(key, {"facts.json": json.dumps(_chip_facts(simulated)).encode()})
     known: dict[str, Any] = json.loads((entry / "facts.json").read_bytes())
     return known
 
@@ -117,8 +120,8 @@ def _own_facts(device: Device) -> dict[str, Any]:
     }
 
 
-def _chip_facts(device: Device) -> dict[str, Any]:
-    chip: Any = getattr(device, "chip")  # noqa: B009 - the interface of all devices has none
+def _chip_facts(device: SimulatedDevice) -> dict[str, Any]:
+    chip = device.chip
     gcn = not chip.is_vliw
     return {
         "type": "gpu",

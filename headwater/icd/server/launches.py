@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
 from headwater.runtime.interface import Device, DeviceKernel
 from headwater.runtime.shapes import three
 from headwater.runtime.values import Local, Sampler
+
+if TYPE_CHECKING:
+    from headwater.runtime.simulated.device import SimulatedDevice
 
 REMEMBERED = 1024
 """Sets of arguments of a kernel that are kept as the run-time takes them."""
@@ -213,7 +216,7 @@ def _simulate(device: Device, run: Callable[[], object]) -> int:
     """Run a launch and tell how many nanoseconds the chip would take."""
     from headwater.timing.simulate import Recorded
 
-    chip: Any = getattr(device, "chip")  # noqa: B009 - the interface of all devices has none
+    chip = cast("SimulatedDevice", device).chip
     return round(sum(report.seconds for report in Recorded(run).reports(chip)) * 1e9)
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from headwater.base import temporary
 from headwater.errors import HeadwaterError, UsageError
@@ -18,6 +18,7 @@ from headwater.runtime.interface import Device, DeviceProgram
 
 if TYPE_CHECKING:
     from headwater.opencl.kernels import ArgInfo, KernelInfo
+    from headwater.runtime.simulated.device import SimulatedDevice
 
 NAME = "program.cl"
 """What messages call a source."""
@@ -71,9 +72,10 @@ def check(device: Device, unit: Unit) -> str:
     """The warnings of a unit that is compiled by itself. Raises SourceError and UsageError as `Device.build` does."""
     from headwater.opencl.platforms import GCN_TRIPLE, SPIR, VLIW_TRIPLE
 
-    family = getattr(getattr(device, "outline", None), "family", "")
-    triple = {"gcn": GCN_TRIPLE, "vliw": VLIW_TRIPLE}.get(family)
-    target = SPIR.clang if triple is None else ("-target", triple, "-nogpulib")
+    target = SPIR.clang
+    if device.kind == "simulated":
+        vliw = cast("SimulatedDevice", device).outline.is_vliw
+        target = ("-target", VLIW_TRIPLE if vliw else GCN_TRIPLE, "-nogpulib")
     target = (*target, *extensions.flags(abilities_of(device)))
     source = _preprocessed(unit, device, set()) if unit.headers else unit.source
     options = " ".join(_without_macros(unit.options)) if unit.headers else unit.options
@@ -160,7 +162,7 @@ def _kernel(info: KernelInfo) -> Any:
 
 def _argument(arg: ArgInfo) -> Any:
     found = _IMAGE_TYPE.match(arg.base_type or arg.type_name) if arg.kind == "image" else None
-    words = getattr(arg, "qualifiers", "").split()
+    words = arg.qualifiers.split()
     qualifiers = 0
     for word in words:
         qualifiers |= _QUALIFIERS.get(word, 0)
