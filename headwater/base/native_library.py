@@ -6,7 +6,6 @@ Paths are of the cache's entries (`headwater.cache`), which has made sure that n
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,18 +28,32 @@ def function(library: Path, name: str, result: Any, arguments: Sequence[Any]) ->
     return cast("Callable[..., Any]", found)
 
 
-@functools.cache
-def _load(path: str) -> ctypes.CDLL:
+def share(library: Path) -> None:
+    """Load a library whose variables those that are loaded later shall use as theirs. Before `function` is called."""
+    _load(str(library), ctypes.RTLD_GLOBAL)
+
+
+_loaded: dict[str, ctypes.CDLL] = {}
+
+
+def _load(path: str, mode: int = ctypes.DEFAULT_MODE) -> ctypes.CDLL:
+    found = _loaded.get(path)
+    if found is None:
+        found = _loaded[path] = _opened(path, mode)
+    return found
+
+
+def _opened(path: str, mode: int) -> ctypes.CDLL:
     try:
-        return ctypes.CDLL(path)
+        return ctypes.CDLL(path, mode)
     except OSError as error:
         try:
-            return _from_memory(path)
+            return _from_memory(path, mode)
         except OSError:
             raise ResourceError(f"cannot load the compiled code {path}: {error}", hint=_HINT) from None
 
 
-def _from_memory(path: str) -> ctypes.CDLL:
+def _from_memory(path: str, mode: int) -> ctypes.CDLL:
     """The library from a file in memory: nothing can be loaded from file systems that are mounted ``noexec``, as
     containers' folders for temporary files often are. OSError if that is not why, or there are no such files."""
     if not hasattr(os, "ST_NOEXEC") or not os.statvfs(path).f_flag & os.ST_NOEXEC:
@@ -50,4 +63,4 @@ def _from_memory(path: str) -> ctypes.CDLL:
     with open(file, "wb", closefd=False) as target:
         target.write(data)
     # It stays open: the loader knows libraries by their names, and another file must not come by this one.
-    return ctypes.CDLL(f"/proc/self/fd/{file}")
+    return ctypes.CDLL(f"/proc/self/fd/{file}", mode)

@@ -37,6 +37,7 @@ from headwater.opencl.kernels import AccessLine, BoundsTest, Built, CodeRequest,
 from headwater.opencl.linking import link_pieces, recursive, refuse_recursion, refuse_undefined
 from headwater.opencl.platforms import SPIR
 from headwater.opencl.printf import parse as parse_format, strings_in
+from headwater.opencl.program_variables import share_variables
 from headwater.opencl.symbols import symbol_of
 from headwater.vectorise.analysis.cache_lines import in_lines, line_items, only_reads
 from headwater.vectorise.analysis.cost import LANES, down_width, estimate
@@ -110,8 +111,10 @@ def link(
     link_pieces(module, pieces, lambda text: str(retargeted(text, target)))
     refuse_undefined(module, filename, SPIR)
     text = str(module)
-    refuse_recursion(recursive(Module(text), kernels), filename)
-    return text, target.vector_bytes
+    linked = Module(text)
+    refuse_recursion(recursive(linked, kernels), filename)
+    share_variables(linked, text)
+    return str(linked), target.vector_bytes
 
 
 def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:

@@ -53,8 +53,9 @@ class KernelCode(NamedTuple):
     of the buffers that are only counted into. Where each thread counts for itself (``privatised``), these are passed
     like local pointers, and behind all arguments, for each, the buffer's address and bytes. ``fits``: the name of the
     function that, called like the entry, tests whether the code is for a launch of such numbers; "": it is for all.
-    ``bounds``: what it can say of accesses outside of arrays before it is run. ``dynamic_local_bytes``: of the static
-    local memory the last part, of which the launch says the size.
+    ``bounds``: what it can say of accesses outside of arrays before it is run. ``variables``: the library defines the
+    program's variables, which its libraries share. ``dynamic_local_bytes``: of the static local memory the last part,
+    of which the launch says the size.
     """
 
     library: Path
@@ -74,6 +75,7 @@ class KernelCode(NamedTuple):
     privatised: bool
     fits: str
     bounds: BoundsTest
+    variables: bool
     dynamic_local_bytes: int = 0
 
 
@@ -250,10 +252,12 @@ class HostModule:
             privatised=code.privatised,
             fits=needs["symbol"] + FITS_SUFFIX if code.guarded else "",
             bounds=_bounds_test(needs["bounds"]),
+            variables=needs["variables"],
         )
 
     def _build(self, code: CodeRequest) -> dict[str, bytes]:
         from headwater.native.worker import WORKER
+        from headwater.opencl.program_variables import has_variables
 
         made: Built = WORKER.call("opencl.codegen:build", self.text(code.kernel), code, ENTRY)
         objects = made.objects
@@ -274,6 +278,7 @@ class HostModule:
             "formats": made.formats,
             "fetches_ahead": made.fetches_ahead,
             "bounds": made.bounds._asdict(),
+            "variables": has_variables(self.text(code.kernel)),
         }
         return {_IMAGE_FILE: link_shared(*objects, exports=exports), _CODE_FILE: json.dumps(needs).encode()}
 

@@ -47,10 +47,10 @@ def test_library_on_a_file_system_without_execution_is_loaded_from_memory(
 ) -> None:
     real, statvfs = ctypes.CDLL, os.statvfs
 
-    def refusing(path: str) -> ctypes.CDLL:
+    def refusing(path: str, mode: int) -> ctypes.CDLL:
         if path == str(library):
             raise OSError(f"{path}: failed to map segment from shared object")
-        return real(path)
+        return real(path, mode)
 
     class NoExecution:
         f_flag = os.ST_NOEXEC

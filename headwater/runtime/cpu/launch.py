@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from headwater.base import native_library
 from headwater.base.arrays import ALIGNMENT
 from headwater.errors import KernelFault, ResourceError
 from headwater.native import launch_block, pool as _pool
@@ -71,6 +72,8 @@ class CpuLaunch:
         self.privatised: Callable[[Sequence[Any]], CpuLaunch | None] | None = None
         self._careful = careful
         self._other: CpuLaunch | None = None
+        if code.variables:
+            native_library.share(code.library)
         test = code.bounds
         bounds: ArrayBounds | None = None
         if test is not None and test.symbol and grid.total and not check:

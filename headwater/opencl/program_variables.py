@@ -1,0 +1,38 @@
+"""A program's linked module passes in; it passes out with names for its variables that all of its libraries share.
+
+OpenCL's program-scope variables live as long as the program, and all of its kernels use the same ones. But each kernel
+becomes a library of its own, and another one for groups of another shape. So each library defines all variables, as
+symbols that others may define, too, and libraries are loaded such that the first definition counts for all: on Linux.
+"""
+
+from __future__ import annotations
+
+from headwater.base.cache import digest
+from headwater.llvm.ir import Module
+
+_PREFIX = "hw.variable."
+_SPACE = " addrspace(1) "
+_OWN = ("dso_local ", "internal ", "local_unnamed_addr ", "unnamed_addr ")
+
+
+def share_variables(module: Module, text: str) -> None:
+    """Rename the variables in global memory; ``text``: the program's, which no other program has."""
+    names = {
+        name[1:]: f"{_PREFIX}{digest(text.encode('utf-8', 'surrogateescape'))[:24]}.{number}"
+        for number, (name, line) in enumerate(module.globals.items())
+        if f"{_SPACE}global " in line.partition('"')[0] and " external " not in line.partition(_SPACE)[0]
+    }
+    if not names:
+        return
+    module.rename(names)
+    for name in names.values():
+        line = module.globals[f"@{name}"]
+        head, space, rest = line.partition(_SPACE)
+        for word in _OWN:
+            head = f"{head} ".replace(f" {word}", " ").rstrip()
+        module.globals[f"@{name}"] = f"{head}{space}{rest}"
+
+
+def has_variables(text: str) -> bool:
+    """Whether a module has such variables."""
+    return f"@{_PREFIX}" in text

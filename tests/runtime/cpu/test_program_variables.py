@@ -1,0 +1,37 @@
+"""OpenCL's program-scope variables: all kernels of a program use the same ones, and they keep their values."""
+
+import numpy as np
+import pytest
+
+import headwater as hw
+
+SOURCE = """
+global int counter = 5;
+global uchar bytes[100];
+global int *global chosen = &counter;
+kernel void write(global int *x) { counter = x[0]; bytes[7] = x[0]; }
+kernel void read(global int *x) { x[get_global_id(0)] = *chosen + bytes[7]; }
+kernel void count(global int *x) { static global int calls = 3; if (get_global_id(0) == 0) x[0] = ++calls; }
+"""
+
+
+def launched(program, name, values, group):
+    array = np.array(values, np.int32)
+    program.kernels[name].prepare(array.shape, (group,))([program.device.wrap(array)])
+    return array.tolist()
+
+
+@pytest.mark.parametrize(("name", "check"), [("cpu", False), ("cpu", True), ("vega64", False)])
+def test_kernels_share_the_programs_variables_whatever_their_groups(name, check, monkeypatch):
+    monkeypatch.setenv("HEADWATER_CHECK", "1" if check else "0")
+    device = hw.device(name)
+    # Each of the four has a text of its own: a program of the same text would be the same program.
+    program, other = (
+        device.build(f"{SOURCE}// {check}\nconstant int own = {n};", "x.cl", "-cl-std=CL3.0") for n in (1, 2)
+    )
+    assert launched(program, "read", [0] * 64, 64) == [5] * 64
+    launched(program, "write", [40], 1)
+    assert launched(program, "read", [0] * 64, 64) == [80] * 64
+    assert launched(program, "read", [0] * 3, 1) == [80] * 3
+    assert [launched(program, "count", [0], 1)[0], launched(program, "count", [0] * 64, 64)[0]] == [4, 5]
+    assert launched(other, "read", [0] * 2, 2) == [5] * 2
