@@ -137,7 +137,7 @@ def step(shader: Shader, wave: Wave) -> None:
             if cf.groups:
                 group = cf.groups[clause.number]
                 if clause.before.any():
-                    _Group(shader, wave, cf, group, clause.queues).run()
+                    _Group(shader, wave, cf, group, clause).run()
                 waits = any(op.row.name == "GROUP_BARRIER" for op in group.ops)
                 clause.number += 1
             if clause.number < len(cf.groups):
@@ -321,7 +321,7 @@ class _Group:
     wave: Wave
     cf: Cf
     group: AluGroup
-    queues: dict[str, deque[Array]]
+    clause: Clause
     old: Array = field(init=False)
     popped: dict[str, Array] = field(default_factory=dict)
 
@@ -339,7 +339,7 @@ class _Group:
             self._write(by_slot[slot], targets, executing[slot])
         for op, sources in shared:
             for queue, value in access.local(wave, op, sources, executing[op.slot]):
-                self.queues[queue].append(value)
+                self.clause.queues[queue].append(value)
         for slot, targets in results.items():
             self._mask(by_slot[slot], targets, executing[slot])
 
@@ -486,14 +486,16 @@ class _Group:
         if 219 <= sel <= 222:
             name = "A" if sel in (219, 221) else "B"
             if name not in self.popped:
-                if not self.queues[name]:
+                queue = self.clause.queues[name]
+                if not queue:
                     raise KernelFault(f"queue {name} of LDS is empty")
-                self.popped[name] = self.queues[name].popleft() if sel >= 221 else self.queues[name][0]
+                self.popped[name] = queue.popleft() if sel >= 221 else queue[0]
             return self.popped[name]
         return np.full(LANES, self._special(SPECIAL.get(sel, "")), np.uint32)
 
     def _special(self, name: str) -> int:
-        mask = sum(1 << int(lane) for lane in np.flatnonzero(self.wave.active))
+        # Of the mask that the clause began with: the sequencer's value, which predicates in the clause do not change.
+        mask = sum(1 << int(lane) for lane in np.flatnonzero(self.clause.before))
         values = {"mask_low": mask & 0xFFFFFFFF, "mask_high": mask >> 32, "index": self.wave.number, "zero": 0}
         if name not in values:
             raise KernelFault("an operand of this kind is not supported")

@@ -215,3 +215,18 @@ def test_shaders_that_save_much_at_barriers_are_many_functions(barriers):
     assert ("alwaysinline" in made.text) == (barriers == 3)
     inputs = random_inputs(1)
     assert (translated(shader, inputs) == referred(shader, inputs)).all()
+
+
+def test_a_predicate_leaves_the_mask_that_its_clause_reads():
+    generation = "evergreen"
+
+    def read(dst):
+        return group(*(op(generation, "MOV", n, dst, n, Source(mask)) for n, mask in enumerate((230, 229))))
+
+    odd = group(op(generation, "AND_INT", 0, 12, 0, gpr(0), literal(1)))
+    leave = group(op(generation, "PRED_SETE_INT", 0, 13, 0, gpr(12), literal(0), **MASK))
+    shader = around(generation, [alu(generation, odd, read(6), leave, read(7)), alu(generation, read(8))])
+    inputs = random_inputs(0)
+    native, slow = translated(shader, inputs), referred(shader, inputs)
+    assert np.array_equal(native[:, :3, :2], slow[:, :3, :2])
+    assert native[0, :3, :2].tolist() == [[0xFFFFFFFF] * 2] * 2 + [[0x55555555] * 2]  # of a lane that goes on
