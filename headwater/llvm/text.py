@@ -133,6 +133,22 @@ def alignment(argument: str) -> int:
     return int(found[1]) if found else 1
 
 
+_OF_LESS_THAN_A_WORD = re.compile(r", align [12]\b")
+
+
+def aligned_to_words(line: str) -> str:
+    """The line of a variable that begins at a word, 4 bytes, if it began at less."""
+    return _OF_LESS_THAN_A_WORD.sub(", align 4", line)
+
+
+_NARROW_ARRAY = re.compile(r" alloca [^,]*x i(?:8|16)\]")
+
+
+def has_narrow_arrays(text: str) -> bool:
+    """Whether functions in a module's text have arrays of bytes or shorts as variables."""
+    return _NARROW_ARRAY.search(text) is not None
+
+
 def has_wide_integers(text: str) -> bool:
     """Whether a module's text has integers of more than 64 bits. It looks at the whole, as they may stand in any line,
     and nearly no module has any."""

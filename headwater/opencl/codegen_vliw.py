@@ -12,10 +12,19 @@ from dataclasses import dataclass
 import llvmlite.binding as llvm
 
 from headwater.errors import InternalError
-from headwater.llvm.ir import Inst, Module, Value
+from headwater.llvm.ir import Body, Inst, Module, Value
 from headwater.llvm.modules import limit_passes, parse
 from headwater.llvm.passes.inlining import inlined
-from headwater.llvm.text import TELL, alignment, arguments_of, callee_of, has_wide_integers, tells
+from headwater.llvm.text import (
+    TELL,
+    aligned_to_words,
+    alignment,
+    arguments_of,
+    callee_of,
+    has_narrow_arrays,
+    has_wide_integers,
+    tells,
+)
 from headwater.llvm.types import Type
 from headwater.opencl.checked import settle
 from headwater.opencl.group_sizes import with_required_sizes
@@ -87,7 +96,12 @@ def _compiled(
     refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
     if any(name.startswith(PREFIX) for name in program.declares):
         module = _numbered(module, builder)
-    builder.getModulePassManager().run(module, builder)
+    # Neighbouring stores of one value become a memset, which `_Lowering` makes stores of words; vectors stay whole.
+    llvm.set_option("", f"-enable-memcpyopt-without-libcalls={int(has_narrow_arrays(ir))}")
+    try:
+        builder.getModulePassManager().run(module, builder)
+    finally:
+        llvm.set_option("", "-enable-memcpyopt-without-libcalls=0")
     if TELL in ir and tells(str(module)):
         settle(module, builder)
     lowered = _lowered(module, filename, platform, abilities, wanted, first=1)
@@ -217,6 +231,8 @@ class _Lowering:
         self.round = round
         self.exact = exact
         self.moves = 0
+        self.variables: dict[str, int] = {}
+        """How many bytes behind the beginning of a variable, which is a word's, a body's pointers are."""
         self.declared: dict[str, str] = {}
 
     def fused_only(self, module: Module) -> None:
@@ -231,7 +247,7 @@ class _Lowering:
         """Lower everything; the last of what was to be lowered, None if there was nothing."""
         last = None
         for body in module.bodies.values():
-            changes: dict[int, list[str]] = {}
+            changes = self.words(body)
             for number, operation in enumerate(body.operations):
                 if operation in _LOWERED and (operation != "call" or callee_of(body.lines[number]).startswith("llvm.")):
                     inst = body.inst(number)
@@ -244,6 +260,20 @@ class _Lowering:
         for line in self.declared.values():
             module.declare(line)
         return last
+
+    def words(self, body: Body) -> dict[int, list[str]]:
+        """The lines of variables that begin at words from here on, so that words of them can be copied or filled."""
+        changes = {}
+        self.variables = {inst.name: 0 for _, inst in body.having("alloca")}
+        for _, inst in body.having("getelementptr", within=" i8, "):
+            base, *offset = inst.args
+            if len(offset) == 1 and offset[0].text.isdigit() and base.text in self.variables:
+                self.variables[inst.name] = self.variables[base.text] + int(offset[0].text)
+        for number, _ in body.having("alloca"):
+            line = aligned_to_words(body.lines[number])
+            if line != body.lines[number]:
+                changes[number] = [line]
+        return changes
 
     def one(self, inst: Inst, module: Module) -> list[str] | None:
         """What takes an instruction's place; None if it stays."""
@@ -305,26 +335,29 @@ class _Lowering:
         )
 
     def moved(self, inst: Inst, line: str) -> list[str] | None:
-        """memcpy, memmove and memset of a constant number of bytes as loads and stores, the loads first."""
+        """memcpy, memmove and memset of a constant number of bytes as loads and stores, the loads first: of words as
+        far as both sides have them at the same places, since a byte's store reads, masks and writes a word."""
         if not inst.detail.startswith(_MOVES):
             return None
         to, origin, count = inst.args[:3]
-        alignments = [alignment(text) for text in arguments_of(line)[:2]]
+        given = zip((to, origin), arguments_of(line)[:2], strict=True)
+        alignments = [4 if value.text in self.variables else min(4, alignment(text)) for value, text in given]
         if not count.text.isdigit() or int(count.text) > _MOST_BYTES:
             return None
         self.moves += 1
-        unit = min(4, alignments[0])
+        unit, places = alignments[0], {self.variables.get(to.text, 0)}
         fills = inst.detail.startswith("llvm.memset")
         if fills and not origin.text.lstrip("-").isdigit():
             return None
         if not fills:
             unit = min(unit, alignments[1])
+            places.add(self.variables.get(origin.text, 0))
         size, at = int(count.text), 0
         loads: list[str] = []
         stores: list[str] = []
         while at < size:
             step = unit
-            while step > size - at or at % step:
+            while step > size - at or any((place + at) % step for place in places):
                 step //= 2
             name = f"%hw.move.{self.round}.{self.moves}.{at}"
             kind = f"i{8 * step}"

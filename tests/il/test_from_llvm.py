@@ -110,9 +110,9 @@ KERNELS = {
         EVERY,
         """constant int table[5] = {3, 1, 4, 1, 5};
            kernel void arrays(global const int *a, global int *o, int n) {
-             int i = get_global_id(0), t[24];
-             for (int k = 0; k < 24; k++) t[k] = a[(i + k) % n];
-             for (int k = 0; k < n; k++) t[(t[k % 24] & 15) + 3] += table[k % 5] + t[k % 11];
+             int i = get_global_id(0), t[20];
+             for (int k = 0; k < n; k++) t[k % 20] = a[(i + k) % n];
+             for (int k = 0; k < n; k++) t[(t[k % 20] & 15) + 3] += table[k % 5] + t[k % 11];
              o[i] = t[a[i] & 15];
            }""",
         lambda r: [r.integers(0, 500, N).astype(np.int32), np.zeros(N, np.int32), N],

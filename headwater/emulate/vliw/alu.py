@@ -401,7 +401,7 @@ class AluCode:
         """What is the same in all lanes of a wavefront, and no constant."""
         b = self.b
         if name in ("mask_low", "mask_high"):
-            # Of the mask that the clause began with: the sequencer's value, which predicates in the clause do not change.
+            # Of the mask that the clause began with: predicates in the clause do not change the sequencer's value.
             bits = "%active"
             if name == "mask_high":
                 bits = b.emit(f"lshr i64 {bits}, 32")

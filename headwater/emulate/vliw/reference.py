@@ -494,7 +494,7 @@ class _Group:
         return np.full(LANES, self._special(SPECIAL.get(sel, "")), np.uint32)
 
     def _special(self, name: str) -> int:
-        # Of the mask that the clause began with: the sequencer's value, which predicates in the clause do not change.
+        # Of the mask that the clause began with: predicates in the clause do not change the sequencer's value.
         mask = sum(1 << int(lane) for lane in np.flatnonzero(self.clause.before))
         values = {"mask_low": mask & 0xFFFFFFFF, "mask_high": mask >> 32, "index": self.wave.number, "zero": 0}
         if name not in values:
