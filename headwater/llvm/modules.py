@@ -74,8 +74,9 @@ CHAINED_BY_LLVM = 2048
 """LLVM 22's own limit (DAGCombiner.cpp, TokenFactorInlineLimit)."""
 
 
-def limit_code_generation(*, large: bool = False, second_scheduler: bool = True) -> None:
+def limit_code_generation(*, large: bool = False, first_scheduler: bool = True, second_scheduler: bool = True) -> None:
     """Choose how all machines generate code from now on; ``large``: for code whose blocks have hundreds of accesses."""
+    llvm.set_option("", f"-enable-misched={int(first_scheduler)}")
     llvm.set_option("", f"-disable-post-ra={int(not second_scheduler)}")
     llvm.set_option("", f"-combiner-tokenfactor-inline-limit={MOST_CHAINED if large else CHAINED_BY_LLVM}")
 

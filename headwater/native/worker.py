@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
@@ -126,6 +127,12 @@ class Worker:
             hint="this is a defect of Headwater; please report it with the kernel's source",
         )
 
+    def interrupt(self) -> None:
+        """Have the call that another thread waits for fail."""
+        process = self._process
+        if process is not None and self._pid == os.getpid():
+            process.kill()
+
     def _stop(self) -> None:
         if self._process is not None and self._pid == os.getpid():
             self._process.kill()
@@ -212,3 +219,30 @@ def _leave(parent: int, limit: _ProcessorLimit) -> None:
 
 WORKER = Worker()
 atexit.register(WORKER._stop)
+
+MOST_WORKERS = 8
+"""Compiler processes at once: each takes 100 MB and more."""
+_more: list[Worker] = []
+_more_lock = threading.Lock()
+
+
+def call_together(function: str, calls: Sequence[tuple[Any, ...]], **named: Any) -> list[Any]:
+    """`Worker.call` for each tuple of arguments, at most `MOST_WORKERS`, in processes of their own; all values, or the
+    first error."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with _more_lock:
+        while len(_more) < len(calls) - 1:
+            _more.append(Worker())
+            atexit.register(_more[-1]._stop)
+    workers = [WORKER, *_more[: len(calls) - 1]]
+    with ThreadPoolExecutor(len(calls)) as pool:
+        values = [
+            pool.submit(worker.call, function, *args, **named) for worker, args in zip(workers, calls, strict=True)
+        ]
+        try:
+            return [value.result() for value in values]
+        except BaseException:
+            for worker in workers:
+                worker.interrupt()
+            raise

@@ -47,6 +47,30 @@ def first_of_each(addresses, out):
     tl.store(out + which, tl.load(there))
 
 
+large_product = product
+
+
+@triton.jit
+def attention(q, k, v, out, n, scale, ROWS: tl.constexpr, COLUMNS: tl.constexpr, WIDTH: tl.constexpr):
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    width = tl.arange(0, WIDTH)
+    asked = tl.load(q + rows[:, None] * WIDTH + width[None, :])
+    highest = tl.full((ROWS,), -float("inf"), tl.float32)
+    total = tl.zeros((ROWS,), tl.float32)
+    sums = tl.zeros((ROWS, WIDTH), tl.float32)
+    for start in range(0, n, COLUMNS):
+        columns = start + tl.arange(0, COLUMNS)
+        scores = scale * tl.dot(asked, tl.load(k + columns[None, :] * WIDTH + width[:, None]))
+        new = tl.maximum(highest, tl.max(scores, axis=1))
+        weights = tl.exp(scores - new[:, None])
+        less = tl.exp(highest - new)
+        total = total * less + tl.sum(weights, axis=1)
+        values = tl.load(v + columns[:, None] * WIDTH + width[None, :])
+        sums = sums * less[:, None] + tl.dot(weights.to(tl.float16), values)
+        highest = new
+    tl.store(out + rows[:, None] * WIDTH + width[None, :], sums / total[:, None])
+
+
 # Name -> signature, constants, wavefronts, processors.
 KERNELS = {
     "scaled_sum": (
@@ -67,6 +91,28 @@ KERNELS = {
         {"BLOCK": 32, "DEPTH": 16},
         4,
         ("gfx908", "gfx90a", "gfx942"),
+    ),
+    "large_product": (
+        {"a": "*fp16", "b": "*fp16", "out": "*fp32", "n": "i32", "BLOCK": "constexpr", "DEPTH": "constexpr"},
+        {"BLOCK": 128, "DEPTH": 32},
+        4,
+        ("gfx90a", "gfx942"),
+    ),
+    "attention": (
+        {
+            "q": "*fp16",
+            "k": "*fp16",
+            "v": "*fp16",
+            "out": "*fp32",
+            "n": "i32",
+            "scale": "fp32",
+            "ROWS": "constexpr",
+            "COLUMNS": "constexpr",
+            "WIDTH": "constexpr",
+        },
+        {"ROWS": 128, "COLUMNS": 64, "WIDTH": 64},
+        4,
+        ("gfx90a", "gfx942"),
     ),
     "first_of_each": ({"addresses": "*i64", "out": "*fp32"}, {}, 1, ("gfx90a",)),
 }

@@ -10,7 +10,10 @@ import pytest
 
 import headwater as hw
 import headwater.triton
+from headwater.emulate.gcn.translate import translate_kernel
+from headwater.emulate.gcn.translator import Options
 from headwater.errors import CodeObjectError, LaunchError, ResourceError, UsageError
+from headwater.isa.gcn.codeobject import load
 from headwater.runtime.simulated.reachable import reachable
 from headwater.triton import arguments, memory
 from headwater.triton.stopwatch import do_bench, milliseconds
@@ -176,3 +179,14 @@ def test_a_strided_array_is_passed_with_all_memory_between_its_elements():
     assert around.view(np.float32).tolist() == list(range(1, 21))
     assert memory.HostArray(backwards).stride() == (-6, 1)
     assert memory.HostArray(backwards).data_ptr() == whole.ctypes.data + 4 * 19
+
+
+@pytest.mark.parametrize("name", ["attention", "large_product"])
+def test_large_kernels_make_little_code(name):
+    """LLVM's time is in proportion to the text. It was 5 KB an instruction: selectors of bytes, copies of matrices, a
+    call for each part of an access, and 200 operations for each quotient."""
+    code = (OBJECTS / f"{name}.gfx942.hsaco").read_bytes()
+    made = translate_kernel(load(code, name), name.removeprefix("large_"), Options())
+    lengths = [len(module) for module in made.modules(2)]
+    assert sum(lengths) < 2400 * made.instruction_count
+    assert max(lengths) < 1.2 * min(lengths)

@@ -1,7 +1,8 @@
 """The parts of a large kernel's text in; one LLVM function for each GCN block, and one that calls them in turn, out.
 
 LLVM's time grows faster than a function does. Where registers live in the wavefront's frame, blocks share nothing but
-memory, so each can be a function of its own: it returns the number of the block to go on with.
+memory, so each can be a function of its own: it returns the number of the block to go on with. Functions can be
+compiled apart, by several processes at once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from headwater.emulate.wave.builder import Block
 from headwater.emulate.wave.layout import AT_BARRIER, AT_GWS, ENDED, STOPPED, WAVE
 from headwater.llvm.text import names_in, targets_in
 
+WHOLE = "hw_wave"
+"""The function that runs a wavefront."""
 _EXITS = {
     "wave.ended": (-1, ENDED),
     "wave.waits": (-2, AT_BARRIER),
@@ -27,8 +30,8 @@ def functions(
     starts: Mapping[str, int],
     entry: str,
     resumed: Mapping[int, str],
-) -> str:
-    """The text of all functions.
+) -> dict[str, str]:
+    """The texts of all functions by name: the blocks', and `WHOLE`'s, which calls these.
 
     ``definitions``: lines ``%name = …`` that the blocks' code may use, in order. ``initial``: what is run when a
     wavefront begins. ``starts``: the label of each GCN block, with its number. ``resumed``: after which barrier it goes
@@ -41,8 +44,24 @@ def functions(
         if block.label in starts:
             current = chunks[block.label] = []
         current.append(block)
-    parts = [_block(known, label, chunk, starts) for label, chunk in chunks.items()]
-    return "\n\n".join([*parts, _caller(known, initial, starts, entry, resumed)])
+    parts = {f"block.{starts[label]}": _block(known, label, chunk, starts) for label, chunk in chunks.items()}
+    return parts | {WHOLE: _caller(known, initial, starts, entry, resumed)}
+
+
+def modules(functions: Mapping[str, str], common: str, count: int) -> list[str]:
+    """The text of so many modules about as long, which have ``common``."""
+    groups: list[list[str]] = [[] for _ in range(count)]
+    lengths = [0] * count
+    for name in sorted(functions, key=lambda one: len(functions[one]), reverse=True):
+        shortest = lengths.index(min(lengths))
+        groups[shortest].append(name)
+        lengths[shortest] += len(functions[name])
+    texts = []
+    for group in groups:
+        called = functions.keys() - set(group) if WHOLE in group else ()
+        declared = "\n".join(f"declare hidden i32 @{name}(ptr)" for name in sorted(called))
+        texts.append("\n\n".join([*(functions[name] for name in group), common, declared]))
+    return texts
 
 
 def _needed(known: Mapping[str, str], text: str) -> list[str]:
@@ -67,7 +86,7 @@ def _block(known: Mapping[str, str], label: str, chunk: Sequence[Block], starts:
             stubs.append(f"{target}:\n  ret i32 {number}")
     head = "\n".join(["enter:", *_needed(known, text), f"  br label %{label}"])
     return (
-        f"define internal i32 @block.{starts[label]}(ptr noalias %w) #0 {{\n{head}\n{text}\n" + "\n".join(stubs) + "\n}"
+        f"define hidden i32 @block.{starts[label]}(ptr noalias %w) #0 {{\n{head}\n{text}\n" + "\n".join(stubs) + "\n}"
     )
 
 
@@ -82,7 +101,7 @@ def _caller(
     targets = " ".join(f"i32 {number}, label %call.{number}" for number in starts.values())
     targets += "".join(f" i32 {code}, label %{label}" for label, (code, _) in _EXITS.items())
     lines = [
-        "define hidden i32 @hw_wave(ptr noalias %w) #0 {",
+        f"define hidden i32 @{WHOLE}(ptr noalias %w) #0 {{",
         "entry:",
         *_needed(known, f"{begin} %resume.at"),
         "  %resume = load i32, ptr %resume.at",

@@ -58,13 +58,19 @@ def native_kernel(code: CodeObject, name: str, *, full: bool, observer: Observer
 def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -> dict[str, bytes]:
     from headwater.emulate.gcn.translate import translate_kernel
     from headwater.emulate.gcn.translator import Options
+    from headwater.native.pool import thread_count
     from headwater.native.shared import link_shared
-    from headwater.native.worker import WORKER
+    from headwater.native.worker import MOST_WORKERS, WORKER, call_together
 
     # The compiler process gets ready for this machine's code while the kernel is translated.
     threading.Thread(target=_prepare, args=(WORKER,), daemon=True).start()
     made = translate_kernel(code, name, Options(full=full, avx512=has_avx512(), observer=observer))
-    compiled: bytes = WORKER.call("emulate.wave.codegen:compile_wave", made.text, made.instruction_count)
+    modules = made.modules(min(thread_count(), MOST_WORKERS))
+    compiled = call_together(
+        "emulate.wave.codegen:compile_wave",
+        [(module, made.instruction_count) for module in modules],
+        mostly_calls=made.uses_matrices,
+    )
     facts = {
         "frame_bytes": made.frame_bytes,
         "cache_slots": made.cache_slots,
@@ -74,7 +80,7 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
         "uses_gws": made.uses_gws,
         "observed": None if observer is None else observer.facts(),
     }
-    objects = [compiled, support()]
+    objects = [*compiled, support()]
     if made.uses_texels:
         from headwater.emulate.gcn import texels
 

@@ -38,6 +38,7 @@ from headwater.emulate.wave.layout import (
     STOPPED,
     WAVE,
 )
+from headwater.emulate.wave.outlined import Outlined
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS
 from headwater.isa.gcn.model import EXEC, SCC, Instruction
 from headwater.isa.gcn.semantics import Mode
@@ -53,19 +54,35 @@ FRAME_HEADER_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """The function's text with what it needs, and what the launcher must know of it.
+    """The functions' texts, ``common`` to all what they need, and what the launcher must know of it.
 
     ``frame_bytes``: what a wavefront keeps while it waits at a barrier; ``cache_slots``: memories of the last
     allocation.
     """
 
-    text: str
+    functions: Mapping[str, str]
+    common: str
     frame_bytes: int
     cache_slots: int
     instruction_count: int
     uses_gds: bool = False
     uses_texels: bool = False
     uses_gws: bool = False
+    uses_matrices: bool = False
+
+    @property
+    def text(self) -> str:
+        """Everything as one module."""
+        return self.modules(1)[0]
+
+    def modules(self, most: int) -> list[str]:
+        """At most so many modules, that are compiled apart and linked; fewer where that would take longer."""
+        length = sum(map(len, self.functions.values()))
+        return chunks.modules(self.functions, self.common, max(1, min(most, length // LEAST_MODULE)))
+
+
+LEAST_MODULE = 500_000
+"""Bytes of IR that are worth a process of their own: LLVM takes about a second."""
 
 
 def translate_kernel(code: CodeObject, name: str, options: Options) -> Translation:
@@ -120,7 +137,9 @@ class _Function:
         self.modes = control.modes(self.program, self.t.mode)
         compact = compact_blocks(self.program)
         self.constants = known_scalars(self.program)
-        self.t.in_frame = is_large(self.program) or has_matrices(self.program)
+        matrices = has_matrices(self.program)
+        self.t.in_frame = is_large(self.program) or matrices
+        self.t.outlined = Outlined(self.t.b) if matrices else None
         self.t.hides_chains = self.t.options.avx512 and self.program.instruction_count >= LARGE_KERNEL
         body = self.t.b
         for block in self.program.blocks.values():
@@ -133,20 +152,23 @@ class _Function:
             starts = {label_of(address): number for number, address in enumerate(self.program.blocks)}
             resumed = {number: label_of(address) for number, address in self.resumed.items()}
             entry = label_of(self.program.entry)
-            function = chunks.functions(definitions, initial, rest, starts, entry, resumed)
+            functions = chunks.functions(definitions, initial, rest, starts, entry, resumed)
         else:
             text = "\n".join(line for block in rest for line in (f"{block.label}:", *block.lines))
             head = self._head(definitions, initial)
-            function = f"define hidden i32 @hw_wave(ptr noalias %w) #0 {{\n{head}\n{text}\n{self._exits()}\n}}"
-        parts = [function, *(d for d in body.declarations.values()), '!9100 = !{!"branch_weights", i32 2000, i32 1}']
+            head = f"define hidden i32 @{chunks.WHOLE}(ptr noalias %w) #0 {{\n{head}"
+            functions = {chunks.WHOLE: f"{head}\n{text}\n{self._exits()}\n}}"}
+        common = "\n\n".join([*body.declarations.values(), '!9100 = !{!"branch_weights", i32 2000, i32 1}'])
         return Translation(
-            "\n\n".join(parts),
+            functions,
+            common,
             self.frame_bytes,
             self.t.slots,
             self.program.instruction_count,
             any(i.fields.get("gds") for block in self.program.blocks.values() for i in block.instructions),
             self.t.uses_texels,
             any(gws.ends(block) for block in self.program.blocks.values()),
+            self.t.uses_matrices,
         )
 
     def _find_split_pairs(self) -> None:

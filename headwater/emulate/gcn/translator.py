@@ -15,6 +15,7 @@ from headwater.emulate.wave.builder import Builder, Value
 from headwater.emulate.wave.deferred import Deferred
 from headwater.emulate.wave.layout import FAULT_NAMES
 from headwater.emulate.wave.memory import Shape, Slot
+from headwater.emulate.wave.outlined import Outlined
 from headwater.emulate.wave.registers import Mask, Registers
 from headwater.isa.gcn.model import EXEC
 from headwater.isa.gcn.semantics import Mode
@@ -70,6 +71,8 @@ class Translator(Deferred):
     """Whether memory instructions of the block are only calls: short code, for what is not in a loop."""
     in_frame: bool = False
     """Whether registers live in the wavefront's frame, not in stack slots that LLVM makes SSA values of."""
+    outlined: Outlined | None = None
+    """Functions that compute long instructions, where these are not to be inline."""
     uses_matrices: bool = False
     uses_buffers: bool = False
     """Whether it hands buffers' descriptors to support.c."""

@@ -65,8 +65,14 @@ def _translate(t: Translator, instruction: Instruction) -> None:
     clamp = bool(instruction.fields.get("clamp", 0))
     mode = t.mode
 
+    outlined, name = t.outlined, instruction.row.name
+
     def thunk(part: int) -> None:
-        lowered = lower(t.b, what, {name: get(part) for name, get in fetches.items()}, mode, clamp=clamp)
+        operands = {name: get(part) for name, get in fetches.items()}
+        if outlined is not None and not what.effects:
+            lowered = outlined.lower(name, what, operands, mode, clamp=clamp)
+        else:
+            lowered = lower(t.b, what, operands, mode, clamp=clamp)
         lanes = allowed(part)
         for target, value in lowered.results.items():
             write[target](part, value, lanes)

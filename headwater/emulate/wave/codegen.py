@@ -29,11 +29,13 @@ def prepare() -> None:
     compile_wave("", 0)
 
 
-def compile_wave(text: str, size: int) -> bytes:
-    """Optimise and compile the module that ``text`` is the body of; ``size`` is the kernel's number of instructions."""
+def compile_wave(text: str, size: int, *, mostly_calls: bool = False) -> bytes:
+    """Optimise and compile the module that ``text`` is the body of; ``size`` is the kernel's number of instructions,
+    ``mostly_calls``: its time is that of what it calls, so that the order of its own code matters little."""
     limit_passes(text)
     large = size > REGISTERS_AS_VALUES
-    limit_code_generation(large=large, second_scheduler=not large)
+    fast = not mostly_calls
+    limit_code_generation(large=large, first_scheduler=fast, second_scheduler=fast and not large)
     module = parse(_whole(text))
     _optimise(module, quick=size >= LARGE_KERNEL)
     return emit_object(module, machine())

@@ -330,6 +330,16 @@ def test_instructions_as_the_reference_runs_them(name, lanes):
     assert differing(found, wanted, WIDTHS.get(name, np.float32)) == []
 
 
+@pytest.mark.parametrize("name", ["float", "double", "half"])
+def test_instructions_that_are_called(name, monkeypatch):
+    """As long ones are in kernels that multiply matrices; here all."""
+    monkeypatch.setattr("headwater.emulate.gcn.translate.has_matrices", lambda program: True)
+    monkeypatch.setattr("headwater.emulate.wave.outlined.LEAST_LINES", 1)
+    specials, snippet = SNIPPETS[name]
+    found, wanted = both(snippet, random_inputs(len(name), specials), 37)
+    assert differing(found, wanted, WIDTHS.get(name, np.float32)) == []
+
+
 def test_matrix_instructions():
     snippet = """
     v_mfma_f32_16x16x4f32 v[20:23], v4, v5, v[8:11]
@@ -540,9 +550,10 @@ s_cbranch_scc1 again
 
 @pytest.mark.parametrize("large", [False, True])
 def test_numbers_that_are_known_from_block_to_block(large, monkeypatch):
-    if large:  # registers lie in memory between blocks
+    if large:  # registers lie in memory between blocks, which are compiled apart
         monkeypatch.setattr("headwater.emulate.gcn.translate.LARGE_PROGRAM", 0)
-    found, wanted = both(KNOWN_NUMBERS, random_inputs(5, INTEGERS), 37)
+        monkeypatch.setattr("headwater.emulate.gcn.translate.LEAST_MODULE", 1)
+    found, wanted = both(KNOWN_NUMBERS, random_inputs(5, INTEGERS), 37, modules=3)
     assert (found == wanted).all()
 
 

@@ -26,7 +26,7 @@ from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.semantics import Mode
 from headwater.native.launch_block import BLOCK
 from headwater.native.shared import link_shared
-from headwater.native.worker import WORKER
+from headwater.native.worker import call_together
 
 LANES = layout.LANES
 LDS_BYTES = 4096
@@ -74,10 +74,14 @@ class Fault(AssertionError):
     """The translated code ended in a fault."""
 
 
-def both(snippet: str, inputs: np.ndarray, lanes: int = LANES, target: str = "gfx900") -> tuple[np.ndarray, np.ndarray]:
-    """Results (register, lane) of the translated code, and of the reference interpreter, for ``lanes`` active lanes."""
+def both(
+    snippet: str, inputs: np.ndarray, lanes: int = LANES, target: str = "gfx900", modules: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Results (register, lane) of the translated code, and of the reference interpreter, for ``lanes`` active lanes.
+
+    ``modules``: in how many it is compiled at most."""
     text = whole(snippet, target)
-    return translated(text, inputs, lanes, target), referred(text, inputs, lanes, target)
+    return translated(text, inputs, lanes, target, modules), referred(text, inputs, lanes, target)
 
 
 def whole(snippet: str, target: str) -> str:
@@ -132,15 +136,16 @@ def referred(text: str, inputs: np.ndarray, lanes: int, target: str) -> np.ndarr
     return _registers(np.frombuffer(bytes(memory.read(result, RESULT_BYTES)), np.uint8))
 
 
-def translated(text: str, inputs: np.ndarray, lanes: int, target: str) -> np.ndarray:
+def translated(text: str, inputs: np.ndarray, lanes: int, target: str, modules: int) -> np.ndarray:
     code = code_of(text, target)
     isa = ISA_OF_TARGET[target]
     program = read_program(lambda at: decode(code, at, isa), 0, isa, lambda at: 0 <= at < len(code))
     made = translate(program, Mode(), Options(full=lanes == LANES, avx512=has_avx512()))
-    native = WORKER.call("emulate.wave.codegen:compile_wave", made.text, made.instruction_count)
+    calls = [(module, made.instruction_count) for module in made.modules(modules)]
+    native = call_together("emulate.wave.codegen:compile_wave", calls)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "wave.so"
-        path.write_bytes(link_shared(native, support()))
+        path.write_bytes(link_shared(*native, support()))
         entry = ctypes.CDLL(str(path)).hw_entry
     source, result = aligned_bytes(INPUT_BYTES), aligned_bytes(RESULT_BYTES)
     source[:], result[:] = inputs.view(np.uint8), 0
