@@ -54,7 +54,7 @@ kernel void gemm_nn(global const REAL *a, global const REAL *b, global REAL *c, 
     for (int k = 0; k < 4; k++) one[k] = a[k * pitch];
     for (int k = 0; k < 16; k += 4) tile[x][y + k] = b[k * pitch];
     barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
+#pragma unroll 4
     for (int k = 0; k < 16; k++) {
       if (k % 4 == 0) a += 4 * pitch;
       SUMS(one[k % 4], tile[k])
