@@ -22,7 +22,7 @@ static struct {
     Object (*error)(void);
     void (*clear)(void);
     Object (*from_whole)(i64), (*from_double)(double), (*from_doubles)(double, double);
-    void (*keep)(Object);
+    void (*keep)(Object), (*drop)(Object);
     void *(*save_thread)(void);
     void (*restore_thread)(void *);
     void *(*allocate)(i64);
@@ -325,4 +325,94 @@ Object hw_call(Object self, Object const *args, i64 count)
     const Plan *plan = api.address(*(Object *)((char *)self + api.head));
     const Object found = by_plan(plan, args, count);
     return found ? found : api.vectorcall(plan->general, args, count, 0);
+}
+
+// A function of vector maths: `loop` is NumPy's of one operand and one result. By the arguments (n, x, y), or (x, y) of
+// `fixed` elements.
+typedef struct {
+    Object general;
+    void (*loop)(char **, const i64 *, const i64 *, void *);
+    void *data;
+    Object dtype;
+    i64 bytes, fixed;
+} Loop;
+
+static int of_loop(const Loop *loop, Object object, i64 n, char **data)
+{
+    if (type_of(object) != api.arrays)
+        return 0;
+    const Array *array = array_of(object);
+    *data = array->data;
+    return array->dtype == loop->dtype && array->rank == 1 && array->shape[0] >= n &&
+           (array->flags & (IN_FORTRANS_ORDER | ALIGNED)) == (IN_FORTRANS_ORDER | ALIGNED);
+}
+
+Object hw_vector(Object self, Object const *args, i64 count)
+{
+    const Loop *loop = api.address(*(Object *)((char *)self + api.head));
+    i64 n = loop->fixed;
+    Object const *arrays = args + !n;
+    char *data[2];
+    if (count != 2 + !n || (!n && (!whole(args[0], &n) || n < 0)) || !of_loop(loop, arrays[0], n, data) ||
+        !of_loop(loop, arrays[1], n, data + 1) || !(array_of(arrays[1])->flags & WRITEABLE) ||
+        (data[0] != data[1] && data[0] < data[1] + n * loop->bytes && data[1] < data[0] + n * loop->bytes))
+        return api.vectorcall(loop->general, args, count, 0);
+    const i64 steps[2] = {loop->bytes, loop->bytes};
+    void *thread = api.save_thread();
+    if (n)
+        loop->loop(data, &n, steps, loop->data);
+    api.restore_thread(thread);
+    api.keep(api.none);
+    return api.none;
+}
+
+// A transform of one sequence in its place, (mode, n, x, comm): by `transform`, pocketfft's function of Python, where x
+// has n elements. Its other arguments are constants: the axis, the direction, the scale, and one thread.
+typedef struct {
+    Object general, transform, dtype, axes, forward, backward, scale, threads, zero;
+} Transform;
+
+Object hw_transform(Object self, Object const *args, i64 count)
+{
+    const Transform *plan = api.address(*(Object *)((char *)self + api.head));
+    i64 mode, n;
+    if (count != 4 || !whole(args[0], &mode) || !whole(args[1], &n) || !mode || mode < -2 || mode > 2 || n < 1 ||
+        type_of(args[2]) != api.arrays)
+        return api.vectorcall(plan->general, args, count, 0);
+    const Array *x = array_of(args[2]);
+    const int flags = IN_FORTRANS_ORDER | ALIGNED | WRITEABLE;
+    if (x->dtype != plan->dtype || x->rank != 1 || x->shape[0] != n || (x->flags & flags) != flags)
+        return api.vectorcall(plan->general, args, count, 0);
+    Object const all[] = {args[2], plan->axes, mode < 0 ? plan->forward : plan->backward, plan->scale, args[2], plan->threads};
+    const Object found = api.vectorcall(plan->transform, all, 6, 0);
+    if (!found)
+        return 0;
+    api.drop(found);
+    api.keep(plan->zero);
+    return plan->zero;
+}
+
+// A product of two matrices: NumPy's where it has fewer elementary ones than `limit` of its type, or where it is the
+// only way; else `general` decides.
+typedef struct {
+    Object general, matmul;
+    i64 alone;
+    Object dtype[4];
+    i64 limit[4];
+} Product;
+
+Object hw_product(Object self, Object const *args, i64 count, Object names)
+{
+    const Product *plan = api.address(*(Object *)((char *)self + api.head));
+    if (count == 2 && !names && type_of(args[0]) == api.arrays && type_of(args[1]) == api.arrays) {
+        const Array *a = array_of(args[0]), *b = array_of(args[1]);
+        int small = plan->alone;
+        if (!small && a->rank == 2 && b->rank == 2 && a->dtype == b->dtype)
+            for (int i = 0; i < 4; ++i)
+                small |= a->dtype == plan->dtype[i] &&
+                         (double)a->shape[0] * a->shape[1] * b->shape[1] < (double)plan->limit[i];
+        if (small)
+            return api.vectorcall(plan->matmul, args, 2, 0);
+    }
+    return api.vectorcall(plan->general, args, count, names);
 }

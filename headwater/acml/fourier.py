@@ -23,6 +23,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from headwater.acml.native import TYPES, extension, whole
+from headwater.acml.quick import transform as compiled
 from headwater.errors import UsageError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -55,6 +56,8 @@ def function(name: str) -> Any:
     """The function of that name. KeyError if ACML has none."""
     kind, transform, text = names()[name]
     made: Any = partial(_call, name, kind, transform, text.split())
+    if transform == "fft1d" and (quick := compiled(name, TYPES[kind], made)):
+        return quick
     made.__doc__ = f"``{name}({', '.join(text.split())})``: returns INFO; see `headwater.acml.fourier`."
     return made
 

@@ -69,7 +69,7 @@ def _for_both(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        if any(type(value) is Stream for value in (*args[:2], *options.values())):
+        if Stream in map(type, args) or (options and Stream in map(type, options.values())):
             return solver(name)(*args, **options)
         return function(*args, **options)
 

@@ -1,9 +1,10 @@
-"""A routine's row passes in; a builtin function of Python passes out that tests and makes its usual calls quickly.
+"""A routine's row, a loop of NumPy, or a transform passes in; a builtin function of Python passes out that tests and
+makes its usual calls quickly.
 
-The function is `call.c`, which follows a plan that is written here. It takes calls whose flags are capital letters,
-whose sizes are Python's ints, and whose arrays are of the right type and in Fortran's order. All others, wrong ones
-among them, go to the general way (`headwater.acml.native.Routine.general`), which names what is wrong. To test the
-arguments of a product of 8 x 8 in Python takes five times as long as the product.
+The functions are in `call.c`, and follow a plan that is written here. That of routines takes calls whose flags are
+capital letters, whose sizes are Python's ints, and whose arrays are of the right type and in Fortran's order. All
+others, wrong ones among them, go to the general way (`headwater.acml.native.Routine.general`), which names what is
+wrong. To test the arguments of a product of 8 x 8 in Python takes five times as long as the product.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import ctypes
 import sys
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +27,13 @@ from headwater.errors import HeadwaterError
 from headwater.native.compile_c import compile_c
 from headwater.native.shared import library_name, link_shared
 
+Array = np.ndarray[Any, np.dtype[Any]]
 _HEAD = object.__basicsize__
 _FASTCALL, _FASTCALL_WITH_NAMES = 0x80, 0x82
 _INTERFACE = (
     "PyObject_Vectorcall PyLong_AsVoidPtr PyLong_AsLongLongAndOverflow PyFloat_AsDouble PyComplex_RealAsDouble "
     "PyComplex_ImagAsDouble PyErr_Occurred PyErr_Clear PyLong_FromLongLong PyFloat_FromDouble PyComplex_FromDoubles "
-    "Py_IncRef PyEval_SaveThread PyEval_RestoreThread PyMem_RawMalloc PyMem_RawFree"
+    "Py_IncRef Py_DecRef PyEval_SaveThread PyEval_RestoreThread PyMem_RawMalloc PyMem_RawFree"
 ).split()
 _KINDS = (
     "flag digit int any leading increment scalar vector matrix array pivots blocks fixed asked size null"
@@ -46,6 +49,9 @@ class Planned:
 
     __slots__ = ("plan",)
     plan: int
+
+    def __reduce__(self) -> tuple[Any, ...]:  # copies of a builtin function are looked up by name in what this gives
+        return import_module, ("headwater.acml",)
 
 
 class _Method(ctypes.Structure):
@@ -67,7 +73,9 @@ def library() -> Path | None:
     try:
         entry = disk.get(key)
         if entry is None:
-            made = link_shared(compile_c(source), exports=["hw_set", "hw_call"])
+            made = link_shared(
+                compile_c(source), exports=["hw_set", "hw_call", "hw_vector", "hw_transform", "hw_product"]
+            )
             entry = disk.put(key, {library_name(): made})
         path = entry / library_name()
         objects = [id(value) for value in (None, int, float, complex, np.ndarray)]
@@ -104,10 +112,13 @@ def _is_known() -> bool:
     )
 
 
-def builtin(entry: str, name: str, document: str, planned: Planned, keep: list[Any], flags: int = _FASTCALL) -> Any:
-    """The function of `call.c` as a builtin one of Python, whose ``self`` is the object with the plan."""
+def builtin(entry: str, name: str, document: str, planned: Planned, keep: list[Any]) -> Any:
+    """The function of `call.c` as a builtin one of Python, whose ``self`` is the object with the plan; ``keep``: what
+    the plan points to. It lives as long as the process, as the function does."""
     path = library()
     assert path is not None
+    _kept.append(keep)
+    flags = _FASTCALL_WITH_NAMES if entry == "hw_product" else _FASTCALL
     found: Any = function(path, entry, None, [])
     address = ctypes.cast(found, ctypes.c_void_p).value
     method = _Method(name.encode(), address, flags, document.encode())
@@ -163,13 +174,67 @@ def compiled(row: Row, planned: Planned, address: int, dtypes: dict[str, Any], g
     planned.plan = plan.ctypes.data
     text = f"{row.name}({', '.join(p.name for p in parameters if not p.hidden)})"
     document = f"{text}\n--\n\n``{text}``: the routine of {row.library.upper()}; see `headwater.acml.native.Routine`."
-    made = builtin("hw_call", row.name, document, planned, keep)
-    _kept[row.name] = keep
-    return made
+    return builtin("hw_call", row.name, document, planned, keep)
 
 
-_kept: dict[str, list[Any]] = {}
-"""What plans point to: it lives as long as the process, as the functions do."""
+def planned(words: Array, keep: list[Any]) -> Planned:
+    """An object with a plan of such words, which point to what is kept."""
+    found = Planned()
+    found.plan = words.ctypes.data
+    keep.append(words)
+    return found
+
+
+def loop(ufunc: Any, name: str, letter: str, fixed: int, general: Callable[..., Any]) -> Any:
+    """The function (n, x, y), or (x, y) of ``fixed`` elements, by NumPy's loop of a function of one argument and the
+    type d or f; None where there is none."""
+    if library() is None or f"{letter}->{letter}" not in ufunc.types:
+        return None
+    at, dtype = id(ufunc) + _HEAD, np.dtype(letter)
+    counts = (ctypes.c_int * 4).from_address(at)
+    # NumPy's PyUFuncObject (numpy/ufuncobject.h): functions, data, the number of types, the name
+    functions, data, types, text = ((ctypes.c_void_p * 5).from_address(at + 16)[i] for i in range(4))
+    if list(counts[:3]) != [1, 1, 2] or (types or 0) & 0xFFFFFFFF != len(ufunc.types):
+        return None
+    if ctypes.string_at(text or 0) != ufunc.__name__.encode():
+        return None
+    index = ufunc.types.index(f"{letter}->{letter}")
+    address = ctypes.c_void_p.from_address((functions or 0) + 8 * index).value
+    constant = ctypes.c_void_p.from_address(data + 8 * index).value if data else 0
+    keep = [general, dtype, ufunc]
+    words = np.array([id(general), address or 0, constant or 0, id(dtype), dtype.itemsize, fixed], np.int64)
+    document = f"``{name}``: {ufunc.__name__} of ACML_MV; see `headwater.acml.vector`."
+    return builtin("hw_vector", name, document, planned(words, keep), keep) if address else None
+
+
+def transform(name: str, dtype: Any, general: Callable[..., Any]) -> Any:
+    """The function (mode, n, x, comm) by SciPy's pocketfft, without SciPy's search for a back end; None where SciPy has
+    it elsewhere."""
+    try:
+        inner = import_module("scipy.fft._pocketfft.pypocketfft").c2c
+    except (ImportError, AttributeError):
+        return None
+    if library() is None:
+        return None
+    keep = [general, inner, dtype, (0,), True, False, 1, 1, 0]  # 1: the scale of norm="ortho"
+    words = np.array([id(value) for value in keep], np.int64)
+    document = f"``{name}(mode, n, x, comm)``: returns INFO; see `headwater.acml.fourier`."
+    return builtin("hw_transform", name, document, planned(words, keep), keep)
+
+
+def product(general: Callable[..., Any]) -> tuple[Any, Array]:
+    """``matmul``, and its limits: whether NumPy's is the only way, then for each of the types f, d, F and D a number of
+    elementary products of which fewer are NumPy's. Without a compiler: the general function."""
+    dtypes = [np.dtype(letter) for letter in "fdFD"]
+    keep = [general, np.matmul, dtypes]
+    words = np.array([id(general), id(np.matmul), 0, *map(id, dtypes), 0, 0, 0, 0], np.int64)
+    made = planned(words, keep)
+    if library() is None:
+        return general, words
+    return builtin("hw_product", "matmul", general.__doc__ or "", made, keep), words
+
+
+_kept: list[Any] = []
 
 
 def _kind(p: Parameter, row: Row) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 
 from headwater.acml.costs import Costs, best, kept, of, work_of
 from headwater.acml.native import extension
+from headwater.acml.quick import product
 from headwater.errors import HeadwaterError, UsageError
 from headwater.runtime import Device, stream
 from headwater.runtime.interface import resolve
@@ -298,9 +299,12 @@ def matmul(a: Any, b: Any, *, devices: Sequence[str] | None = None) -> Any:
     """
     if devices is None:
         ways = present()
+        _limits[2] = len(ways) == 1
         if len(ways) == 1 or type(a) is not np.ndarray or type(b) is not np.ndarray or a.ndim != 2 or b.ndim != 2:
             return np.matmul(a, b)
         kind = a.dtype.char
+        if kind in "fdFD":
+            _limits[7 + "fdFD".index(kind)] = min(small(kind), 2**62)
         if kind not in "fdFD" or a.size * b.shape[1] < small(kind) or not _is_plain(a, b):
             return np.matmul(a, b)
         return decided(a.shape[0], b.shape[1], a.shape[1], kind)(a, b)
@@ -402,4 +406,7 @@ def explain(function: Any, a: Any, b: Any, *, devices: Sequence[str] | None = No
 
 def function(name: str) -> Any:
     """The function of `headwater.acml` of that name: matmul or explain."""
-    return {"matmul": matmul, "explain": explain}[name]
+    return {"matmul": _quick, "explain": explain}[name]
+
+
+_quick, _limits = product(matmul)

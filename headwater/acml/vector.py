@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from headwater.acml.native import whole
+from headwater.acml.quick import loop
 from headwater.errors import UsageError
 
 FUNCTIONS = {"sin": np.sin, "cos": np.cos, "exp": np.exp, "log": np.log, "log2": np.log2, "log10": np.log10}
@@ -44,6 +45,10 @@ def names() -> dict[str, tuple[str, str, int | None]]:
 def function(name: str) -> Any:
     """The function of that name. KeyError if ACML_MV has none."""
     what, kind, count = names()[name]
+    if count != 1 and what in FUNCTIONS:
+        general = partial(_array, name, what, kind, count)
+        if quick := loop(FUNCTIONS[what], name, "d" if kind == "d" else "f", count or 0, general):
+            return quick
     made: Any = partial(_number, name, what, kind) if count == 1 else partial(_array, name, what, kind, count)
     made.__doc__ = f"``{name}``: {what} of ACML_MV; see `headwater.acml.vector`."
     return made

@@ -1,5 +1,7 @@
 """ACML's Fourier transforms and vector maths against NumPy and mpmath."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -84,6 +86,27 @@ def test_wrong_arguments_of_transforms():
     with pytest.raises(UsageError, match="zfft1mx: increments of x give elements of two sequences one place"):
         acml.zfft1mx(-1, 1.0, 1, 2, 4, x, 1, 1, x, 1, 1, None)
     assert (x == before).all()
+
+
+def test_usual_calls_are_compiled_and_others_general():
+    for name in ("zfft1d", "cfft1d", "vrda_exp", "vrs4_logf", "matmul"):
+        function = getattr(acml, name)
+        assert type(function) is type(len)
+        assert pickle.loads(pickle.dumps(function)) == function
+    x = np.linspace(0.1, 90, 1003)
+    long = np.full((2006, 2), -1.0)
+    for name in ("exp", "log", "sin", "cos", "log2", "log10"):
+        for y in (np.zeros(1005), long[:, 0]):  # the second has gaps: it takes the general way
+            getattr(acml, f"vrda_{name}")(1003, x, y)
+            assert (y[:1003] == getattr(np, name)(x)).all()
+            assert y[1003] in (0, -1)
+    shifted = x.copy()
+    acml.vrda_exp(1002, shifted[:-1], shifted[1:])  # overlaps, as NumPy's may
+    assert (shifted[1:] == np.exp(x[:-1])).all()
+    z = np.exp(1j * x)
+    for mode, wanted in ((-1, np.fft.fft(z, norm="ortho")), (2, z)):
+        assert acml.zfft1d(mode, 1003, z, None) == 0
+        assert np.allclose(z, wanted)
 
 
 def ulps(found, exact, dtype):
