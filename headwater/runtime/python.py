@@ -32,7 +32,15 @@ from headwater.python.unit import Captured, Dialect, Done, Hidden, Unit
 from headwater.runtime.images import Image
 from headwater.runtime.interface import Device, current, default, resolve
 from headwater.runtime.program import ClKernel, ClProgram, Launcher, split_sizes, with_simulate
-from headwater.runtime.python_functions import PythonFunction, Watched, source_error, unchanged, watch
+from headwater.runtime.python_functions import (
+    PythonFunction,
+    Watched,
+    column_of,
+    source_error,
+    unchanged,
+    watch,
+    word_at,
+)
 from headwater.runtime.shapes import Size, sizes
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import Local, Sampler
@@ -318,16 +326,17 @@ class PythonKernel(PythonFunction):
             try:
                 program = ClProgram(text, filename, special.translation.options, chosen)
             except SourceError as error:
-                raise self._located(error) from None
+                raise self._located(error, text) from None
             program.default_device = home
             special.kernel = program.kernels[special.translation.name]
         return special.kernel
 
-    def _located(self, error: SourceError) -> HeadwaterError:
-        """A compiler's error at the line of the Python file."""
+    def _located(self, error: SourceError, text: str) -> HeadwaterError:
+        """A compiler's error in ``text`` at its place in the Python file."""
         if error.span is not None and error.span.file == self.source_text.filename:
-            error.source_line = self.source_text.line(error.span.line)
-            error.span = type(error.span)(error.span.file, error.span.line)
+            line, word = error.span.line, word_at(text, error.span.line, error.span.column)
+            error.source_line = self.source_text.line(line)
+            error.span = Span(error.span.file, line, column_of(word, error.source_line))
             error.details = ""
         return error
 

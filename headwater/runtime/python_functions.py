@@ -4,6 +4,7 @@ its arguments in order, and whether what it took from outside still means the sa
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,10 @@ from headwater.runtime.images import Image
 from headwater.runtime.program import Kernel
 from headwater.runtime.values import Sampler
 
+_LINE = re.compile(r"#line (\d+)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NUMBERED = re.compile(r"_\d+$")
+"""What the translator puts behind names that C has already."""
 Watched = list[tuple[Any, str, Any, Captured]]
 """Names from outside of a function: their holder, key and value, quick to look at."""
 
@@ -64,6 +69,26 @@ def annotations_of(function: Any) -> dict[str, Any]:
                 except Exception as error:
                     raise UsageError(f"the annotation {name}: {value} cannot be evaluated: {error}") from None
     return found
+
+
+def word_at(text: str, line: int, column: int) -> str:
+    """The name that stands at a column of OpenCL C, in what ``#line`` calls that line; "" if there is none."""
+    number = 0
+    for made in text.splitlines():
+        if found := _LINE.match(made):
+            number = int(found[1])
+            continue
+        word = _WORD.match(made, max(column - 1, 0)) if number == line else None
+        if word is not None:
+            return _NUMBERED.sub("", word[0])
+        number += 1
+    return ""
+
+
+def column_of(word: str, line: str) -> int:
+    """Where a word stands in a line of Python, or where the statement begins if it does not stand there just once."""
+    places = [found.start() for found in re.finditer(rf"\b{re.escape(word)}\b", line)] if word else []
+    return (places[0] if len(places) == 1 else len(line) - len(line.lstrip())) + 1
 
 
 def source_error(faults: list[Fault]) -> SourceError:

@@ -7,6 +7,7 @@ import pytest
 
 import headwater as hw
 from headwater.errors import SourceError
+from headwater.runtime.python_functions import column_of, word_at
 from tests.python.wrong import WRONG
 
 HEAD = """\
@@ -66,3 +67,21 @@ def test_functions_that_call_themselves():
         kernel.specialise()
     assert caught.value.span.line == loop.__code__.co_firstlineno + 1
     assert caught.value.hint == "a loop"
+
+
+def test_what_only_clang_refuses_has_a_column_too():
+    """The name that clang points at is found in the line of Python, or the statement's beginning is told."""
+
+    @hw.kernel
+    def large(out: hw.array(hw.float32)):
+        i = hw.global_id(0)
+        tile = hw.local_array(1 << 30, hw.float32)
+        out[i] = tile[i]
+
+    with pytest.raises(SourceError, match="array is too large") as told:
+        large[4, None](np.zeros(4, np.float32), device="cpu")
+    span, line = told.value.span, told.value.source_line
+    assert line[span.column - 1 :].startswith("tile = hw.local_array")
+    text = '#line 7 "f.py"\n    float tile_2[9];\n#line 9 "f.py"\n    x = 1;\n    y = 2;\n'
+    assert [word_at(text, *place) for place in ((7, 11), (9, 5), (10, 5), (9, 7), (3, 1))] == ["tile", "x", "y", "", ""]
+    assert [column_of(word, "    y = tile[y] + tile_3") for word in ("tile", "y", "z", "")] == [9, 5, 5, 5]
