@@ -218,7 +218,6 @@ def _leave(parent: int, limit: _ProcessorLimit) -> None:
 
 
 WORKER = Worker()
-atexit.register(WORKER._stop)
 
 MOST_WORKERS = 8
 """Compiler processes at once: each takes 100 MB and more."""
@@ -234,7 +233,6 @@ def call_together(function: str, calls: Sequence[tuple[Any, ...]], **named: Any)
     with _more_lock:
         while len(_more) < len(calls) - 1:
             _more.append(Worker())
-            atexit.register(_more[-1]._stop)
     workers = [WORKER, *_more[: len(calls) - 1]]
     with ThreadPoolExecutor(len(calls)) as pool:
         values = [
@@ -246,3 +244,10 @@ def call_together(function: str, calls: Sequence[tuple[Any, ...]], **named: Any)
             for worker in workers:
                 worker.interrupt()
             raise
+
+
+@atexit.register
+def stop_all() -> None:
+    """End all compiler processes; they start again when they are called."""
+    for worker in (WORKER, *_more):
+        worker._stop()
