@@ -117,8 +117,8 @@ as they are:
   write one dword every 7.5 ns on each 32-bit channel, about as often as rows can be activated; on HD 7970 the model's
   L2 combines about two of three dwords with others of their lines.
 - HD 7970 reduces 49 GB/s in SHOC, HD 5870 124 GB/s, and HD 7970 itself reads 229 GB/s.
-- Random reads of more than the L2 of HD 5870 (SHOC's MD in single precision) are too slow: many of them wait for the
-  same bank of DRAM, which serves them in the order of the replay and leaves cycles between them unused.
+- Copies by work-groups of 1 × 64 on HD 5870 are slower than any order of its banks explains that also fits SHOC's
+  random reads (MD).
 - FirePro W9100 writes local memory at a quarter of the rate of HD 7970, per compute unit and clock, in the same kernel.
   The hardware hardly explains that.
 - HD 5670's 300 ns to DRAM contradict the 300 to 600 cycles of the same guide (the chip's file says 500). The pointer

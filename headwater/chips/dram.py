@@ -54,9 +54,9 @@ MAPPINGS: Final = (
     "row column bank^row channel",
     "row bank column channel",
     "row bank^row column channel",
-    "row bank row4 column channel^bank",
+    "row bank row2 column channel^bank",
 )
 """Ways to find a place by an address, from its high bits to its low ones; ``bank^row``: the bank's number is combined
 with the row's low bits (Zhang et al., A permutation-based page interleaving scheme, 2000), ``channel^bank``: the
-channel's with the bank's. ``row4``: the row's four lowest bits, the others of which come first."""
+channel's with the bank's. ``row2``: the row's two lowest bits, the others of which come first."""
 BATCH_LINES: Final = 16  # (f) writes that a channel collects: copies of BabelStream on HD 7970 and R9 Nano, rows open

@@ -32,7 +32,8 @@ def dram_numbers(chip: Chip, interleave_bytes: int) -> dict[str, int]:
     banks = 1 << max(0, round(dram.banks * behind).bit_length() - 1)
     row_chunks = max(1, dram.row_bytes // interleave_bytes)
     fields = memory.mapping.split()
-    below = row_chunks << 4 if "row4" in fields else row_chunks if fields.index("column") > 1 else 1
+    low = sum(int(field[3:]) for field in fields if field[:3] == "row" and field[3:])  # bits of the row below the bank
+    below = row_chunks << low if fields.index("column") > 1 else 1
     side_ways, line = caches.memory_side_ways, caches.l2_line_bytes
     return {
         "l2_random": int(caches.l2_replacement == "random"),
