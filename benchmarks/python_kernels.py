@@ -4,7 +4,8 @@
 
 A launch's sides are timed in turn in one run; medians are printed, and their difference and ratio. ``translate``: from
 a function's text to OpenCL C, a kernel of 100 lines. ``first``: a new process from before ``import headwater`` to the
-result of a small kernel, with an empty cache (cold) and with a filled one (warm).
+result of a small kernel, with an empty cache (cold) and with a filled one (warm): seconds, and seconds of the process's
+own work (``cpu``), which other work on the machine hardly changes; NumPy's import is among them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ kernel void scale(global const float *a, global float *b, float factor, int n) {
 """
 FIRST = """
 import time
-start = time.perf_counter()
+start, cpu = time.perf_counter(), time.process_time()
 import numpy as np
 import headwater as hw
 
@@ -44,7 +45,7 @@ def scale(a, b, factor):
 b = np.empty(100, np.float32)
 scale[100, None](np.ones(100, np.float32), b, 3.0)
 assert b[99] == 3
-print(time.perf_counter() - start)
+print(time.perf_counter() - start, time.process_time() - cpu)
 """
 LONG = "import headwater as hw\n\n\ndef long(a, b, n):\n    i = hw.global_id(0)\n    x = a[i]\n    k = 0\n" + "".join(
     f"    if x > {number} and k < n:\n        x = x * 0.5 + b[(i + {number}) % n]\n        k += i // 3\n"
@@ -100,7 +101,7 @@ def translation(rounds: int) -> dict[str, float]:
 
 
 def first(rounds: int) -> dict[str, float]:
-    found: dict[str, list[float]] = {"cold": [], "warm": []}
+    found: dict[str, list[list[float]]] = {"cold": [], "warm": []}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
             script = Path(folder) / "first.py"
@@ -114,8 +115,10 @@ def first(rounds: int) -> dict[str, float]:
                 ran = subprocess.run(
                     [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True
                 )
-                found[name].append(float(ran.stdout))
-    return {f"first_{name}_s": statistics.median(times) for name, times in found.items()}
+                found[name].append([float(word) for word in ran.stdout.split()])
+    columns = {name: list(zip(*times, strict=True)) for name, times in found.items()}
+    of = (("s", 0), ("cpu_s", 1))
+    return {f"first_{name}_{unit}": statistics.median(c[n]) for name, c in columns.items() for unit, n in of}
 
 
 def main() -> None:

@@ -32,6 +32,8 @@ __kernel void blur(__global const float *x, __global float *y, int width)
 program.blur''',
     """What does the code say, before anything is run? Two chips, seven years apart:""",
     """program.blur.report(["hd4870", "vega64"], size=(512, 256), group=(64, 4), arguments={"width": 512})""",
+    """The same as a page, whose buttons choose the chip:""",
+    """program.blur.report(["hd4870", "vega64"], size=(512, 256), group=(64, 4), arguments={"width": 512}).widget()""",
     """Now run it on a simulated Vega 64, and see what the time went into and what would help:""",
     """x = np.random.default_rng(1).random((256, 512), np.float32)
 y = np.zeros_like(x)

@@ -7,6 +7,7 @@ from typing import Any
 
 from headwater.analyze.analysis import Analysis
 from headwater.errors import HeadwaterError
+from headwater.views.frame import Framed
 
 SCHEMA = "headwater analyze 1"
 
@@ -55,6 +56,10 @@ class Report:
         from headwater.analyze.html import page
 
         return page(self)
+
+    def widget(self, height: int = 640) -> Framed:
+        """The page in a frame of so many pixels, for notebooks: the buttons and tables that `html` has."""
+        return Framed(f"Analysis of {', '.join(dict.fromkeys(a.name for a in self.analyses))}", self.html(), height)
 
     def text(self, *, width: int = 120, colour: bool = False, source: bool = False) -> str:
         """What the terminal shows."""

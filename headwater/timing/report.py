@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headwater.chips.occupancy import Occupancy
     from headwater.timing.machine import Steps
     from headwater.timing.replay import Counted
+    from headwater.views.frame import Framed
 
 BUSY: Final = 0.7
 """A unit that works for this part of the time is what a kernel is bound by."""
@@ -143,6 +144,13 @@ class Report:
         from headwater.timing.html import page
 
         writing.write({Path(path): page([self])})
+
+    def widget(self, height: int = 640) -> Framed:
+        """The page in a frame of so many pixels, for notebooks: the buttons and tables that `save_html` writes."""
+        from headwater.timing.html import page
+        from headwater.views.frame import Framed
+
+        return Framed(f"{self.kernel} on {self.chip.name}, simulated", page([self]), height)
 
     def save_timeline(self, path: Path | str) -> None:
         """Write a timeline for ui.perfetto.dev. UsageError if none was asked for, or it cannot be written."""

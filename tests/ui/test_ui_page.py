@@ -385,6 +385,35 @@ def test_what_kernels_are_called_and_print_is_text(tab):
     assert page.title() == "Headwater"
 
 
+def test_the_widget_of_the_executed_notebook(browser):
+    """Its buttons work; its scripts are those of a page of another origin."""
+    notebook = Path(headwater.__file__).parents[1] / "examples" / "notebook" / "kernels.ipynb"
+    outputs = [
+        "".join(output["data"]["text/html"])
+        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        for output in cell.get("outputs", ())
+        if "text/html" in output.get("data", {})
+    ]
+    (widget,) = [text for text in outputs if text.startswith("<iframe")]
+    context = browser.new_context()
+    page = context.new_page()
+    complaints = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.set_content(f"<title>notebook</title><main>{widget}</main>")
+    frame = page.frame_locator("iframe")
+    buttons = frame.locator("button[data-n]")
+    assert buttons.count() == 2
+    shown = frame.locator("section.one:visible")
+    before = shown.first.inner_text()
+    buttons.nth(1).click()
+    assert shown.first.inner_text() != before
+    assert page.frames[1].evaluate("() => { try { return parent.document.title } catch (e) { return e.name } }") == (
+        "SecurityError"
+    )
+    assert complaints == []
+    context.close()
+
+
 def test_without_the_token_there_is_nothing(browser, served):
     context = browser.new_context()
     page = context.new_page()

@@ -117,7 +117,10 @@ def test_the_examples_cells_run_and_the_notebook_is_that_of_the_script():
         for output in cell.get("outputs", ())
         if "text/html" in output.get("data", {})
     ]
-    assert len(shown) == 4
+    assert len(shown) == 5
+    frames = [text for text in shown if text.startswith("<iframe")]
+    assert len(frames) == 1  # whose page has scripts of its own: tests/ui opens it in a browser
     for text in shown:
-        checked(text)
+        if text not in frames:
+            checked(text)
     assert "the same on both: True\n" in str(ran) or "the same on both: True" in str(ran)
