@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import llvmlite.binding as llvm
 
 from headwater.chips.gcn_isas import traits_of
-from headwater.errors import InternalError
+from headwater.errors import InternalError, SourceError, Span
 from headwater.llvm.ir import Body, Inst, Module, Value
 from headwater.llvm.metadata import fields, kind
 from headwater.llvm.modules import limit_code_generation, limit_passes, parse
@@ -25,7 +25,7 @@ from headwater.opencl.group_sizes import with_required_sizes
 from headwater.opencl.linking import link_library, refuse_recursion
 from headwater.opencl.memory_limits import exceeded
 from headwater.opencl.platforms import GCN_TRIPLE, gcn, with_intrinsics
-from headwater.opencl.printf_strings import with_printable_strings
+from headwater.opencl.printf_strings import printed_variable, with_printable_strings
 from headwater.opencl.symbols import name_of
 
 _PRINTF_ALLOC = "__printf_alloc"
@@ -65,6 +65,8 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
         first.add_global_dead_code_eliminate_pass()
         first.run(module, builder)
         refuse_recursion([f.name for f in module.functions if not f.is_declaration and f.name not in wanted], filename)
+        if "printf" in program.declares:
+            module = _with_strings(module, builder, filename)
         builder.getModulePassManager().run(module, builder)
         _drop(_PRINTF_ALLOC, module, builder)
         return module
@@ -106,6 +108,26 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
         return tm.emit_assembly(module).encode() if how.emit == "asm" else bytes(tm.emit_object(module))
     except RuntimeError as error:
         raise InternalError(f"LLVM cannot make code for {how.processor}: {error}") from error
+
+
+def _with_strings(module: llvm.ModuleRef, builder: llvm.PassBuilder, filename: str) -> llvm.ModuleRef:
+    """The module, inlined, with strings that LLVM can print, which looks at calls of printf before it knows what
+    variables hold. SourceError for others, in whose place it prints "???"."""
+    program = Module(str(module))
+    if printed_variable(program):
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        passes.run(module, builder)
+        program = Module(str(module))
+    if form := printed_variable(program):
+        raise SourceError(
+            f"a string that printf({form}) prints is not a literal",
+            Span(filename),
+            hint="choose between calls of printf that have a literal each, or print the characters by %c",
+        )
+    with_printable_strings(program)
+    return parse(str(program))
 
 
 def _of_own_memory(module: Module) -> bool:
@@ -169,7 +191,6 @@ def _prepare(module: Module, largest_group: int) -> None:
         with_required_sizes(module)
     if "printf" in module.declares:
         # LLVM replaces printf by what fills memory that this function provides, once optimisation has begun.
-        with_printable_strings(module)
         module.declare(f"declare ptr addrspace(1) @{_PRINTF_ALLOC}(i32)")
     with_intrinsics(module)
 

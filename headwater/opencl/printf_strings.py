@@ -7,8 +7,11 @@ store the zeros that end a string of 0, 4, 8, … bytes, although it makes room 
 
 from __future__ import annotations
 
+import json
+
 from headwater.llvm.ir import Module
-from headwater.llvm.text import first_symbol, with_symbols
+from headwater.llvm.text import first_symbol, string_bytes, with_symbols
+from headwater.opencl.printf import Specifier, parse
 
 _CONSTANTS = 4
 """The address space of what may be printed."""
@@ -28,6 +31,22 @@ def with_printable_strings(module: Module) -> None:
                 copy = _printable(module, form, is_format=True)
                 changes[number] = [f"{before}@printf({rest[:start]}{copy}{after}"]
         body.replace(changes)
+
+
+def printed_variable(module: Module) -> str:
+    """The format, as a literal, of a call of printf that prints a string which is no constant; "" if there is none."""
+    for body in module.bodies.values():
+        for _, inst in body.calls("printf("):
+            form, *values = inst.args
+            known = module.variable(first_symbol(form.text)) if first_symbol(form.text) in module.globals else None
+            if known is None or not known.initialiser.startswith('c"'):
+                continue
+            text = string_bytes(known.initialiser).split(b"\0", 1)[0].decode("utf-8", "replace")
+            conversions = [part for part in parse(text) if isinstance(part, Specifier)]
+            for conversion, value in zip(conversions, values, strict=False):
+                if conversion.conversion == "s" and value.is_local:
+                    return json.dumps(text, ensure_ascii=False)
+    return ""
 
 
 def _printable(module: Module, name: str, *, is_format: bool = False) -> str:

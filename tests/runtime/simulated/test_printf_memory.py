@@ -81,3 +81,23 @@ def test_arguments_too_many_are_ignored(device, capfd):
     source = 'kernel void k(global int *o) { printf("%d\\n", o[0], 2); printf("end %d\\n", o[1]); }'
     hw.compile(source, device=device).k[1, None](np.array([5, 9], np.int32)).wait()
     assert capfd.readouterr().out == "5\nend 9\n"
+
+
+STRINGS = r"""constant char t[2][4] = {"abc", "xyz"};
+void say(constant char *s, int n) { printf("%s %d\n", s, n); }
+kernel void known(int z) {
+  constant char *p = "hi";
+  printf("[%s] [%s]\n", p, &t[1][1]);
+  say("yes", 1);
+}"""
+
+
+def test_strings_in_variables_and_parameters_are_printed(capfd):
+    hw.compile(STRINGS, language="opencl").known[(1,), (1,)](1, device="vega64")
+    assert capfd.readouterr().out == "[hi] [yz]\nyes 1\n"
+
+
+def test_a_string_that_is_chosen_at_run_time_is_refused():
+    unknown = 'kernel void unknown(int z) { printf("%d\\n", z); printf("<%s>\\n", z ? t[0] : t[1]); }'
+    with pytest.raises(hw.SourceError, match=r'a string that printf\("<%s>\\n"\) prints is not a literal'):
+        hw.compile(STRINGS + unknown, language="opencl").unknown[(1,), (1,)](1, device="vega64")
