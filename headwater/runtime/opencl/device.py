@@ -9,7 +9,7 @@ import re
 import shlex
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -35,7 +35,7 @@ from headwater.runtime.shapes import Size
 from headwater.runtime.values import refuse_lds
 
 if TYPE_CHECKING:
-    from headwater.opencl.kernels import KernelInfo
+    from headwater.opencl.kernels import ArgInfo, KernelInfo
     from headwater.runtime.opencl.launch import ClLaunch
 
 _INSTALL = 'install it with: pip install "headwater[opencl]"'
@@ -166,7 +166,7 @@ class ClDevice(Device):
     def _cache_key(self, source: str, words: list[str]) -> str:
         device = self.cl_device
         return cache.key(
-            "opencl binary 1",
+            "opencl binary 2",
             source,
             "\0".join(words),
             device.name,
@@ -190,7 +190,8 @@ class ClDevice(Device):
                     raise UsageError(f"{self.description} does not know the options {shlex.join(words)!r}") from None
                 raise build_error(str(error), source, filename, self.description) from None
             log = str(program.get_build_info(self.cl_device, cl.program_build_info.LOG)).strip("\0 \n")
-        return program, [self._describe(kernel) for kernel in self._kernels(program)], log
+        infos = [self._describe(kernel) for kernel in self._kernels(program)]
+        return program, with_typedefs(infos, source, filename, shlex.join(words)), log
 
     def _kernels(self, program: Any) -> list[Any]:
         return list(program.all_kernels())
@@ -440,6 +441,29 @@ def _argument(cl: Any, kernel: Any, index: int) -> Any:
     if space == spaces.GLOBAL or type_name.endswith("*"):
         return ArgInfo(name, "buffer", type_name, 8, "read" if const else "read_write", size)
     return ArgInfo(name, "value", type_name, size, "read", 0)
+
+
+def with_typedefs(infos: list[KernelInfo], source: str, filename: str, options: str) -> list[KernelInfo]:
+    """Kernels with the types behind names that the program gave to scalars and vectors: drivers tell the names alone.
+    What our front end does not take stays as it is."""
+    if all(arg.size_bytes and (arg.pointee_bytes or arg.kind != "buffer") for info in infos for arg in info.args):
+        return infos
+    from headwater.opencl.clang import compile_to_ir
+
+    try:
+        known = compile_to_ir(source, filename, options).kernels
+    except HeadwaterError:
+        return infos
+
+    def resolved(arg: ArgInfo, own: ArgInfo) -> ArgInfo:
+        if own.kind != arg.kind or signature.parse_type(own.base_type) is None:
+            return arg
+        return replace(arg, base_type=own.base_type, size_bytes=own.size_bytes, pointee_bytes=own.pointee_bytes)
+
+    return [
+        replace(info, args=tuple(map(resolved, info.args, known[info.name].args))) if info.name in known else info
+        for info in infos
+    ]
 
 
 def kernel_info(stored: dict[str, Any]) -> KernelInfo:

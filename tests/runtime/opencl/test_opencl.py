@@ -111,6 +111,14 @@ def test_arrays_are_read_and_written_in_place(built) -> None:
     assert not whole[:, 0].any()
 
 
+def test_a_parameter_may_have_a_type_of_the_programs_own_name(gpu) -> None:
+    source = "typedef float real; typedef uint2 two; kernel void k(global real *o, real a, two b) { o[0] = a + b.y; }"
+    out = np.zeros(1, np.float32)
+    for _ in range(2):  # compiled, and from the cache
+        compile(source, device=gpu).k[(1,), None](out, 2.5, np.array([1, 4], np.uint32))
+    assert out[0] == 6.5
+
+
 def test_streams_stay_on_the_device(built, gpu) -> None:
     a, b, _ = vectors(1000)
     sa, sb, sc = stream(a, device=gpu), stream(b, device=gpu), stream((1000,), device=gpu)
