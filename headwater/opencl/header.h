@@ -176,7 +176,9 @@ typedef half half16 __attribute__((ext_vector_type(16)));
 #define as_uintptr_t(x) __builtin_astype((x), uintptr_t)
 
 /* ---- attributes */
-#define kernel_exec(X, typen) __kernel __attribute__((work_group_size_hint(X, 1, 1))) __attribute__((vec_type_hint(typen)))
+#define __kernel_exec(X, typen) \
+  __kernel __attribute__((work_group_size_hint(X, 1, 1))) __attribute__((vec_type_hint(typen)))
+#define kernel_exec(X, typen) __kernel_exec(X, typen)
 
 /* ---- integer limits (6.12.3) */
 #define CHAR_BIT 8

@@ -190,6 +190,12 @@ def test_header_defines_what_the_specification_lists():
     assert not false
 
 
+@pytest.mark.parametrize("name", ["kernel_exec", "__kernel_exec"])
+def test_a_kernel_is_declared_by_the_macro_with_its_hints(name):
+    kernel = compile_to_ir(f"{name}(64, float4) void k(global int *a) {{ a[0] = 1; }}", "k.cl").kernels["k"]
+    assert kernel.hints == ("work_group_size_hint(64,1,1)", "vec_type_hint(float4)")
+
+
 def test_missing_clang_says_what_to_install(monkeypatch):
     toolchain._zig_path.cache_clear()
     monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
