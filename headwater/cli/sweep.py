@@ -131,7 +131,7 @@ def _sweep(args: argparse.Namespace) -> int:
     if args.trials is not None and not args.minimise:
         raise UsageError("--trials says how many points --minimise tries", hint="add --minimise seconds")
     trials = None if args.trials is None else whole_from_one(args.trials, "--trials")
-    line = ProgressLine()
+    line = SweepProgress()
     best: list[dict[str, Any]] = []
     try:
         with line:
@@ -280,14 +280,14 @@ def _cell(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-class ProgressLine:
+class SweepProgress:
     """A line on a terminal with how far a sweep is, how fast and for how long."""
 
     def __init__(self) -> None:
         self.state: State | None = None
         self._shown = 0.0
 
-    def __enter__(self) -> ProgressLine:
+    def __enter__(self) -> SweepProgress:
         return self
 
     def show(self, state: State) -> None:

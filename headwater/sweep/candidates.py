@@ -8,10 +8,10 @@ from typing import Any
 
 from headwater.errors import UsageError
 from headwater.sweep import work
-from headwater.sweep.plan import Job, Plan, Point
+from headwater.sweep.plan import Plan, Point, SweepJob
 from headwater.sweep.store import Store
 
-Candidate = tuple[Job, Point]
+Candidate = tuple[SweepJob, Point]
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Result:
     row: dict[str, Any]
 
 
-def grouped(candidates: Iterable[Candidate]) -> list[tuple[Job, list[Point]]]:
+def grouped(candidates: Iterable[Candidate]) -> list[tuple[SweepJob, list[Point]]]:
     """The points of each job."""
-    found: dict[bytes, tuple[Job, list[Point]]] = {}
+    found: dict[bytes, tuple[SweepJob, list[Point]]] = {}
     for job, point in candidates:
         found.setdefault(job.slot, (job, []))[1].append(point)
     return list(found.values())

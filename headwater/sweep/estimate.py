@@ -10,7 +10,7 @@ from typing import Final
 
 from headwater.base import temporary
 from headwater.sweep import work
-from headwater.sweep.plan import Job, Plan, Point
+from headwater.sweep.plan import Plan, Point, SweepJob
 from headwater.sweep.store import Store
 
 _TRIED: Final = 8
@@ -61,7 +61,7 @@ def estimate(plan: Plan, workers: int, store: Store | None = None) -> Estimate:
     return Estimate(points_in_all, len(groups), stored, workers, seconds, len(chosen), tuple(errors))
 
 
-def _spread(groups: Sequence[tuple[Job, list[Point]]]) -> list[tuple[Job, list[Point]]]:
+def _spread(groups: Sequence[tuple[SweepJob, list[Point]]]) -> list[tuple[SweepJob, list[Point]]]:
     count = min(_TRIED, len(groups))
     if count < 2:
         return list(groups[:count])

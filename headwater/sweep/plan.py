@@ -78,7 +78,7 @@ class KernelPlan:
 
 
 @dataclass(frozen=True)
-class Job:
+class SweepJob:
     """A launch that is recorded once: a kernel, what it is compiled with and launched on, and the chip that it is
     recorded on. ``slot`` names it in the store: the same place of a plan has the same, whatever the kernel's text."""
 
@@ -134,16 +134,16 @@ class Plan:
     check: str = ""
     tolerance: float | None = None
     time_limit: float = TIME_LIMIT_S
-    _jobs: dict[Any, Job] = field(default_factory=dict, repr=False, compare=False)
+    _jobs: dict[Any, SweepJob] = field(default_factory=dict, repr=False, compare=False)
 
-    def grouped(self) -> list[tuple[Job, list[Point]]]:
+    def grouped(self) -> list[tuple[SweepJob, list[Point]]]:
         """The points of each job, in the plan's order. UsageError if an expression cannot be computed."""
-        found: dict[bytes, tuple[Job, list[Point]]] = {}
+        found: dict[bytes, tuple[SweepJob, list[Point]]] = {}
         for job, point in self.points():
             found.setdefault(job.slot, (job, []))[1].append(point)
         return list(found.values())
 
-    def points(self) -> Iterator[tuple[Job, Point]]:
+    def points(self) -> Iterator[tuple[SweepJob, Point]]:
         """Every point with its job. UsageError for more than `MOST_POINTS`, before constraints."""
         total = sum(self._count(kernel) for kernel in self.kernels) * len(self.chips)
         if total > MOST_POINTS:
@@ -162,7 +162,7 @@ class Plan:
                         if found is not None:
                             yield found
 
-    def point(self, kernel: KernelPlan, device: str, chosen: Mapping[str, Value]) -> tuple[Job, Point] | None:
+    def point(self, kernel: KernelPlan, device: str, chosen: Mapping[str, Value]) -> tuple[SweepJob, Point] | None:
         """The point of a kernel on a device where each axis has the value that was ``chosen``, with its job; None if
         the plan's constraints leave it out."""
         values = {axis.name: chosen[axis.name] for axis in (*kernel.axes, *self.figures)}
@@ -191,14 +191,14 @@ class Plan:
         for numbers in sample(self.method, self.sampled, len(drawn), self.seed):
             yield {axis.name: axis.draw(x) for axis, x in zip(drawn, numbers, strict=True) if axis.draw is not None}
 
-    def _job(self, kernel: KernelPlan, chip: Chip, names: Mapping[str, Any]) -> Job:
+    def _job(self, kernel: KernelPlan, chip: Chip, names: Mapping[str, Any]) -> SweepJob:
         key = id(kernel), chip.name, *(names[name] for name in sorted(kernel.used))
         found = self._jobs.get(key)
         if found is None:
             found = self._jobs[key] = self._made(kernel, chip, names)
         return found
 
-    def _made(self, kernel: KernelPlan, chip: Chip, names: Mapping[str, Any]) -> Job:
+    def _made(self, kernel: KernelPlan, chip: Chip, names: Mapping[str, Any]) -> SweepJob:
         texts = {name: expressions.filled(text, names).strip() for name, text in kernel.texts.items()}
         words = tuple(expressions.filled(word, names) for word in kernel.arguments)
         request = Request(
@@ -214,7 +214,7 @@ class Plan:
         slot = cache.key(
             Path(kernel.filename).name, kernel.name, options, repr(request), repr(_signature(chip)), self.check
         )
-        return Job(
+        return SweepJob(
             bytes.fromhex(slot)[:16],
             kernel.source,
             kernel.filename,

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from headwater.errors import InternalError, UsageError
 from headwater.sweep import work
 from headwater.sweep.local import Event
-from headwater.sweep.plan import Job, Point
+from headwater.sweep.plan import Point, SweepJob
 from headwater.sweep.store import JOB, PASSING, ROW, Record, Store, model_version
 from headwater.sweep.worker import Prepare, Replay, Task
 
@@ -89,7 +89,7 @@ class State:
 class _Open:
     """A job that is being worked on."""
 
-    job: Job
+    job: SweepJob
     points: tuple[Point, ...]
     folder: str
     prepared: work.Prepared | None = None
@@ -108,7 +108,7 @@ class Run:
 
     def __init__(
         self,
-        groups: Sequence[tuple[Job, Sequence[Point]]],
+        groups: Sequence[tuple[SweepJob, Sequence[Point]]],
         store: Store,
         engine: Engine,
         progress: Callable[[State], None] | None = None,
@@ -163,7 +163,7 @@ class Run:
         self._tasks[self._serial] = one, points
         return self._serial
 
-    def _prepare(self, job: Job, points: Sequence[Point]) -> None:
+    def _prepare(self, job: SweepJob, points: Sequence[Point]) -> None:
         one = _Open(job, tuple(points), self._engine.folder())
         self._open.append(one)
         self._send_prepare(one)
@@ -275,14 +275,16 @@ class Run:
         self._written = time.monotonic()
 
 
-def shard(groups: Sequence[tuple[Job, Sequence[Point]]], number: int, count: int) -> list[tuple[Job, Sequence[Point]]]:
+def shard(
+    groups: Sequence[tuple[SweepJob, Sequence[Point]]], number: int, count: int
+) -> list[tuple[SweepJob, Sequence[Point]]]:
     """The part ``number``, from 1 on, of ``count``: points that follow each other, so that few jobs are recorded
     twice. UsageError if there is no such part."""
     if not 1 <= number <= count:
         raise UsageError(f"there is no part {number} of {count}", hint="parts are counted from 1 on")
     total = sum(len(points) for _, points in groups)
     low, high = total * (number - 1) // count, total * number // count
-    found: list[tuple[Job, Sequence[Point]]] = []
+    found: list[tuple[SweepJob, Sequence[Point]]] = []
     at = 0
     for job, points in groups:
         chosen = points[max(0, low - at) : max(0, high - at)]

@@ -24,8 +24,8 @@ from headwater.sweep.store import FAILED, PASSING, ROW, hashed, model_version
 
 if TYPE_CHECKING:
     from headwater.chips.model import Chip
-    from headwater.jobs.job import Job as Bound
-    from headwater.sweep.plan import Job, Point
+    from headwater.jobs.job import Job
+    from headwater.sweep.plan import Point, SweepJob
     from headwater.timing.simulate import Recorded, Traced
 
 _KEPT: Final = 4
@@ -107,7 +107,9 @@ def _values_digest(values: dict[str, Any]) -> str:
 # ---------------------------------------------------------------------------------------------------------- recording
 
 
-def prepare(job: Job, points: Sequence[Point], known: dict[str, bytes], stored: set[bytes], folder: Path) -> Prepared:
+def prepare(
+    job: SweepJob, points: Sequence[Point], known: dict[str, bytes], stored: set[bytes], folder: Path
+) -> Prepared:
     """Compile and bind a job, and record it unless all its points are ``stored``. ``known``: bases by `Prepared.name`;
     ``folder``: where its traces go, which the caller removes."""
     from headwater.opencl import includes
@@ -143,7 +145,7 @@ def bare(prepared: Prepared) -> Prepared:
     return replace(prepared, traced=())
 
 
-def unprepared(job: Job, points: Sequence[Point], message: str) -> Prepared:
+def unprepared(job: SweepJob, points: Sequence[Point], message: str) -> Prepared:
     """A job that no worker lives long enough to record."""
     base = hashed("failed", job.source, job.options, repr(job.request), message)
     return Prepared("", base, tuple(range(len(points))), (), (), message, passing=True)
@@ -161,23 +163,23 @@ def _compilers() -> str:
     return content_state("headwater.sweep.work", everything, ("chips/", ".toml"))
 
 
-def _sizes(bound: Bound) -> str:
+def _sizes(bound: Job) -> str:
     binding = bound.binding
     return f"{binding.global_size} {binding.local_size} {binding.lds_bytes} {binding.shape}"
 
 
-def _bound(job: Job) -> tuple[Bound, Any]:
-    from headwater.jobs.job import Job as Bound, bound, choose_kernel
+def _bound(job: SweepJob) -> tuple[Job, Any]:
+    from headwater.jobs.job import Job, bound, choose_kernel
     from headwater.runtime.devices import of_chip
     from headwater.runtime.loading import program_of
 
     device = of_chip(job.chip)
     program = program_of(job.source, job.filename, job.language, job.options, device)
     name = choose_kernel(program, job.name or None, Path(job.filename))
-    return Bound(program, name, *bound(program, name, job.request), time_limit=job.time_limit), device
+    return Job(program, name, *bound(program, name, job.request), time_limit=job.time_limit), device
 
 
-def _recorded(job: Job, bound: Bound, device: Any) -> tuple[Recorded, tuple[tuple[str, Any], ...]]:
+def _recorded(job: SweepJob, bound: Job, device: Any) -> tuple[Recorded, tuple[tuple[str, Any], ...]]:
     """The launches of a job, and what its outputs were found to be."""
     from headwater.timing.simulate import Recorded
 
@@ -191,7 +193,7 @@ def _recorded(job: Job, bound: Bound, device: Any) -> tuple[Recorded, tuple[tupl
     return recorded, tuple(extra)
 
 
-def _checked(job: Job, bound: Bound, outputs: dict[str, Any]) -> str:
+def _checked(job: SweepJob, bound: Job, outputs: dict[str, Any]) -> str:
     """``same``, or what differs between a job's outputs and those of the device that it is checked against."""
     from headwater.jobs.compare import compare
     from headwater.runtime.devices import device

@@ -14,7 +14,7 @@ from typing import IO, Any, Final
 from headwater.base import temporary
 from headwater.base.messages import receive, send
 from headwater.sweep import work
-from headwater.sweep.plan import Job, Point
+from headwater.sweep.plan import Point, SweepJob
 
 LAUNCHES: Final = "launches"
 """The file of a recording's folder that says what its traces are of."""
@@ -25,7 +25,7 @@ class Prepare:
     """Record a job: see `headwater.sweep.work.prepare`."""
 
     number: int
-    job: Job
+    job: SweepJob
     points: tuple[Point, ...]
     known: dict[str, bytes]
     stored: frozenset[bytes]

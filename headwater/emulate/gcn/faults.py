@@ -11,10 +11,10 @@ from headwater.errors import HeadwaterError, KernelFault, SourceError, Span
 from headwater.native.faults import Extent, place_in
 
 if TYPE_CHECKING:
-    from headwater.emulate.gcn.launched import GcnLaunch
+    from headwater.emulate.gcn.launched import ObservedGcnLaunch
 
 
-def explain(launch: GcnLaunch, record: Sequence[int], extents: Sequence[Extent]) -> KernelFault:
+def explain(launch: ObservedGcnLaunch, record: Sequence[int], extents: Sequence[Extent]) -> KernelFault:
     """The fault of a launch, from its record."""
 
     def field(name: str) -> int:
@@ -44,7 +44,7 @@ def _is_main(file: str, filename: str) -> bool:
     return file == filename or file.endswith("/" + filename) or filename.endswith("/" + file)
 
 
-def work_item(launch: GcnLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def work_item(launch: ObservedGcnLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The global id of the lane that the record names, and its group's number."""
     global_size, local_size, offset = launch.sizes
     at = layout.FAULT.word
@@ -56,7 +56,7 @@ def work_item(launch: GcnLaunch, record: Sequence[int]) -> tuple[tuple[int, ...]
     return item[: launch.work_dim], group[: launch.work_dim]
 
 
-def instruction_text(launch: GcnLaunch, pc: int) -> str:
+def instruction_text(launch: ObservedGcnLaunch, pc: int) -> str:
     """The instruction at an address, as it is disassembled."""
     from headwater.isa.gcn.decode import decode
     from headwater.isa.gcn.printer import text
@@ -69,7 +69,7 @@ def instruction_text(launch: GcnLaunch, pc: int) -> str:
 
 
 def _what(
-    launch: GcnLaunch,
+    launch: ObservedGcnLaunch,
     kind: int,
     address: int,
     nbytes: int,
@@ -179,7 +179,7 @@ _OTHERS = {
 """Why an instruction of an encoding is not emulated, where its row does not say."""
 
 
-def _why(launch: GcnLaunch, pc: int) -> str:
+def _why(launch: ObservedGcnLaunch, pc: int) -> str:
     from headwater.emulate.gcn.program import meaning
     from headwater.isa.gcn.decode import decode
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from headwater.isa.gcn.objects import CodeObject, KernelObject
 
 
-class GcnLaunch(WavefrontLaunch, Protocol):
+class ObservedGcnLaunch(WavefrontLaunch, Protocol):
     """A launch of a kernel of a code object."""
 
     code: CodeObject

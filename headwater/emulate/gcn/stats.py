@@ -9,13 +9,13 @@ from headwater.isa.gcn.cost import UNITS
 from headwater.isa.gcn.printer import text
 
 if TYPE_CHECKING:
-    from headwater.emulate.gcn.launched import GcnLaunch
+    from headwater.emulate.gcn.launched import ObservedGcnLaunch
     from headwater.emulate.watch.staging import Tables
     from headwater.emulate.watch.trace import Totals
     from headwater.isa.gcn.objects import CodeObject
 
 
-def of_kernel(launch: GcnLaunch, tables: Tables, totals: Totals) -> Statistics:
+def of_kernel(launch: ObservedGcnLaunch, tables: Tables, totals: Totals) -> Statistics:
     """What a recorded launch did."""
     rows = _instructions(launch.code, tables, totals, BANK_BYTES * launch.local_banks)
     global_size, local_size, _ = launch.sizes

@@ -20,7 +20,7 @@ from headwater.emulate.gcn.program import BasicBlock, Program, effects, read_pro
 from headwater.isa.gcn.printer import text, waitcnt_fields
 
 if TYPE_CHECKING:
-    from headwater.emulate.gcn.launched import GcnLaunch
+    from headwater.emulate.gcn.launched import ObservedGcnLaunch
     from headwater.isa.gcn.model import Instruction
     from headwater.isa.gcn.objects import CodeObject
 
@@ -164,7 +164,7 @@ def _names(registers: int, letter: str) -> list[str]:
     return [f"{letter}{n}" for n in range(registers.bit_length()) if registers >> n & 1]
 
 
-def texts(launch: GcnLaunch, reads_lds: Container[int]) -> list[str]:
+def texts(launch: ObservedGcnLaunch, reads_lds: Container[int]) -> list[str]:
     """What is wrong with the kernel's waits, as sentences. ``reads_lds``: the flat loads that have read the LDS."""
     code = launch.code
 

@@ -13,7 +13,7 @@ from headwater.errors import KernelFault, SourceError, Span
 from headwater.native.faults import Extent, place_in
 
 if TYPE_CHECKING:
-    from headwater.emulate.vliw.launched import ShaderLaunch
+    from headwater.emulate.vliw.launched import ObservedShaderLaunch
 
 _SPACES = {
     "fetch": "resource",
@@ -34,7 +34,7 @@ _STACK = {
 }
 
 
-def explain(launch: ShaderLaunch, record: Sequence[int], extents: Sequence[Extent]) -> KernelFault:
+def explain(launch: ObservedShaderLaunch, record: Sequence[int], extents: Sequence[Extent]) -> KernelFault:
     """The fault of a launch, from its record."""
 
     def field(name: str) -> int:
@@ -82,7 +82,7 @@ def explain(launch: ShaderLaunch, record: Sequence[int], extents: Sequence[Exten
     )
 
 
-def _where(launch: ShaderLaunch, address: int, nbytes: int, detail: int, extents: Sequence[Extent]) -> str:
+def _where(launch: ObservedShaderLaunch, address: int, nbytes: int, detail: int, extents: Sequence[Extent]) -> str:
     if detail:
         number = (detail - 1 - LAUNCH.size_bytes) // RESOURCE.size_bytes
         space, index = launch.native.order[number]
@@ -112,7 +112,7 @@ def _signed(address: int) -> int:
     return number - (1 << 32) if 1 << 31 <= number < 1 << 32 else number
 
 
-def work_item(launch: ShaderLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def work_item(launch: ObservedShaderLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The global number of the lane that the record names, and its group's."""
     at = layout.FAULT.word
     group = record[at("group")], record[at("group") + 1], record[at("group") + 2]
@@ -120,7 +120,7 @@ def work_item(launch: ShaderLaunch, record: Sequence[int]) -> tuple[tuple[int, .
     return launch.called(item, group)
 
 
-def instruction_text(launch: ShaderLaunch, pc: int) -> str:
+def instruction_text(launch: ObservedShaderLaunch, pc: int) -> str:
     """The place in the shader that a record names, and what is there."""
     index, within = pc >> PC_CF_SHIFT, pc & (1 << PC_CF_SHIFT) - 1
     shader = launch.machine.shader
@@ -136,7 +136,7 @@ def instruction_text(launch: ShaderLaunch, pc: int) -> str:
     return f"{index:02} {cf.row.mnemonic}"
 
 
-def _why(launch: ShaderLaunch, pc: int) -> str:
+def _why(launch: ObservedShaderLaunch, pc: int) -> str:
     """Why an instruction is not emulated, where its row says so."""
     from headwater.isa.vliw.semantics import semantics
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from headwater.emulate.wave.launched import WavefrontLaunch
 
 
-class ShaderLaunch(WavefrontLaunch, Protocol):
+class ObservedShaderLaunch(WavefrontLaunch, Protocol):
     """A launch of a VLIW shader."""
 
     machine: Any

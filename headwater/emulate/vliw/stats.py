@@ -14,7 +14,7 @@ from headwater.emulate.watch.stats import BANK_BYTES, InstructionRow, Statistics
 from headwater.isa.vliw.printer import cf_text, fetch_text, group_text
 
 if TYPE_CHECKING:
-    from headwater.emulate.vliw.launched import ShaderLaunch
+    from headwater.emulate.vliw.launched import ObservedShaderLaunch
     from headwater.emulate.watch.staging import Tables
     from headwater.emulate.watch.trace import Totals
     from headwater.isa.vliw.model import AluGroup, Cf
@@ -31,7 +31,7 @@ _EMPTY: Final = frozenset(("ALU_NOP", "GROUP_BARRIER"))
 """Operations that are none."""
 
 
-def of_shader(launch: ShaderLaunch, tables: Tables, totals: Totals) -> Statistics:
+def of_shader(launch: ObservedShaderLaunch, tables: Tables, totals: Totals) -> Statistics:
     """What a recorded launch did."""
     rows = sorted(_rows(launch, tables, totals), key=lambda row: row.address)
     sizes = launch.sizes
@@ -69,7 +69,7 @@ def _clause(cf: Cf) -> str:
     return {"EXPORT": "export", "MEM": "memory", "RAT": "memory"}.get(cf.row.kind, "flow")
 
 
-def _rows(launch: ShaderLaunch, tables: Tables, totals: Totals) -> Iterator[InstructionRow]:
+def _rows(launch: ObservedShaderLaunch, tables: Tables, totals: Totals) -> Iterator[InstructionRow]:
     shader = launch.machine.shader
     members: dict[int, list[int]] = {}
     for number, site in enumerate(tables.sites):
@@ -104,7 +104,7 @@ def _rows(launch: ShaderLaunch, tables: Tables, totals: Totals) -> Iterator[Inst
                 yield row(index, 0, f"{index:02}", cf_text(shader, index), kind, did)
 
 
-def _row_of(launch: ShaderLaunch, address: int) -> int:
+def _row_of(launch: ObservedShaderLaunch, address: int) -> int:
     """The row that has a site: its group's or fetch's, or for all elements of a burst its instruction's."""
     cf = launch.machine.shader.cf[address >> PC_CF_SHIFT]
     bits = PC_OP_BITS if cf.groups or cf.fetches else PC_CF_SHIFT
