@@ -54,7 +54,7 @@ MESSAGES: dict[str, Message] = {
     "connect": Message((), ()),
     "build": Message(
         (("device", "u32"), ("link_only", "u32"), ("options", "bytes"), ("units", "[unit]")),
-        (("program", "u32"), ("log", "bytes"), ("kernels", "[kernel]")),
+        (("program", "u32"), ("log", "bytes"), ("variable_bytes", "u64"), ("kernels", "[kernel]")),
     ),
     "compile": Message((("device", "u32"), ("units", "[unit]")), (("log", "bytes"),)),
     "release": Message((("program", "u32"),), ()),

@@ -15,15 +15,22 @@ _SPACE = " addrspace(1) "
 _OWN = ("dso_local ", "internal ", "local_unnamed_addr ", "unnamed_addr ")
 
 
+def variables(module: Module) -> list[str]:
+    """The variables in global memory that a module defines, without the @."""
+    return [
+        name[1:]
+        for name, line in module.globals.items()
+        if f"{_SPACE}global " in line.partition('"')[0] and " external " not in line.partition(_SPACE)[0]
+    ]
+
+
 def share_variables(module: Module, text: str) -> None:
     """Rename the variables in global memory; ``text``: the program's, which no other program has."""
-    names = {
-        name[1:]: f"{_PREFIX}{digest(text.encode('utf-8', 'surrogateescape'))[:24]}.{number}"
-        for number, (name, line) in enumerate(module.globals.items())
-        if f"{_SPACE}global " in line.partition('"')[0] and " external " not in line.partition(_SPACE)[0]
-    }
-    if not names:
+    found = variables(module)
+    if not found:
         return
+    program = digest(text.encode("utf-8", "surrogateescape"))[:24]
+    names = {name: f"{_PREFIX}{program}.{number}" for number, name in enumerate(found)}
     module.rename(names)
     for name in names.values():
         line = module.globals[f"@{name}"]

@@ -250,6 +250,16 @@ print(ask(platform, 0x902, 80, name, None), name.value.decode())  # CL_PLATFORM_
     assert done.stdout == "0 Headwater\n", done.stderr
 
 
+def test_a_program_tells_the_size_of_its_variables():
+    text = """
+size = cl.program_build_info.GLOBAL_VARIABLE_TOTAL_SIZE
+source = "global int a = 3; global uchar b[10]; kernel void f(global int *x) { b[0] = 1; x[0] = a; }"
+made = [cl.Program(ctx, source).build(["-cl-std=CL3.0"]), cl.Program(ctx, "kernel void f(global int *x) {}").build()]
+print([p.get_build_info(device, size) for p in made])
+"""
+    assert host(text) == "[14, 0]\n"
+
+
 @pytest.mark.skipif(shutil.which("clinfo") is None, reason="needs clinfo")
 def test_clinfo_lists_the_devices():
     environ = {**os.environ, **install.environment(), "HEADWATER_ICD_DEVICES": "vega64,cpu"}

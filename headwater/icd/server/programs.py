@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from headwater.base import temporary
+from headwater.base import cache, temporary
+from headwater.base.freshness import native_state
 from headwater.errors import HeadwaterError, UsageError
 from headwater.icd.constants import CL
 from headwater.icd.protocol import DIMENSIONS, KINDS
@@ -52,20 +53,35 @@ def _decoded(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def build(device: Device, given: Sequence[Unit], options: str, *, linking: bool) -> DeviceProgram:
-    """The program that the units make together; ``options``: of the link, if it is one. Raises what `Device.build`
-    does."""
+def joined(device: Device, given: Sequence[Unit], options: str, *, linking: bool) -> Unit:
+    """The units as one without headers; ``options``: of the link, if it is one. Raises what `Device.build` does."""
     if linking:
         words = [word for word in options.split() if word.startswith("-cl-")]
         options = " ".join(words)
     else:
         options = ""
     if len(given) == 1 and not given[0].headers:
-        return device.build(given[0].source, NAME, f"{given[0].options} {options}".strip())
+        return Unit(given[0].source, f"{given[0].options} {options}".strip(), ())
     seen: set[tuple[str, str]] = set()
     texts = [_preprocessed(unit, device, seen) for unit in given]
     kept = dict.fromkeys(word for unit in given for word in _without_macros(unit.options))
-    return device.build("\n".join(texts), NAME, " ".join([*kept, options]).strip())
+    return Unit("\n".join(texts), " ".join([*kept, options]).strip(), ())
+
+
+def variable_bytes(unit: Unit) -> int:
+    """The size of a program's variables in global memory, which OpenCL C has from 2.0 on."""
+    if "-cl-std=CL2" not in unit.options and "-cl-std=CL3" not in unit.options:
+        return 0
+    key = cache.key("variable bytes 1", native_state(__name__), unit.source, unit.options)
+    entry = cache.get(key)
+    if entry is None:
+        from headwater.llvm.ir import Module
+        from headwater.opencl.program_variables import variables
+
+        module = Module(clang.compile_to_ir(unit.source, NAME, unit.options).ir)
+        total = sum(module.global_bytes(f"@{name}") for name in variables(module))
+        entry = cache.put(key, {"bytes": str(total).encode()})
+    return int((entry / "bytes").read_bytes())
 
 
 def check(device: Device, unit: Unit) -> str:

@@ -298,6 +298,7 @@ static cl_int ask_build(struct build *build, bool first) {
   if (!status) {
     build->server_program = reply.program;
     build->generation = talk.generation;
+    build->variable_bytes = reply.variable_bytes;
     if (first && !read_kernels(build, reply.kernels))
       status = CL_OUT_OF_HOST_MEMORY;
   }
@@ -653,7 +654,7 @@ cl_int CL_API_CALL clGetProgramBuildInfo(cl_program program, cl_device_id device
   case CL_PROGRAM_BINARY_TYPE:
     ANSWER(cl_uint, build->binary_type);
   case CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE:
-    ANSWER(size_t, 0);
+    ANSWER(size_t, build->variable_bytes);
   }
   return CL_INVALID_VALUE;
 }

@@ -219,6 +219,7 @@ struct build {
   cl_int status;       // CL_BUILD_…
   cl_uint binary_type; // CL_PROGRAM_BINARY_TYPE_…
   char *options, *log;
+  uint64_t variable_bytes; // of the program's own variables
   uint32_t kernel_count;
   struct kernel_shape *kernels;
   uint32_t server_program, generation; // as the server calls it, and which server
