@@ -224,7 +224,7 @@ def test_a_simulation_has_a_timeline_that_pans_and_zooms(tab):
     for _ in range(2):  # the launch, then all that the board did
         page.click(".timeline button:has-text('All')")
     board = set()
-    for x in range(122, 1300, 31):
+    for x in range(122, 1300, 62):
         for y in (30, 45):
             page.hover(".timeline canvas", position={"x": x, "y": y})
             board.add(page.inner_text(".timeline .said").split(": ")[1].split(",")[0])
