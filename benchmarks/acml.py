@@ -156,6 +156,8 @@ def split(count: int, rounds: int) -> list[dict[str, object]]:
                 break
             names = list(sides)
             for name in names[turn % len(names) :] + names[: turn % len(names)]:
+                if times[name] and times[name][-1] < 5e-3:
+                    sides[name]()  # caches and threads are this side's own when it is timed
                 begin = time.perf_counter()
                 sides[name]()
                 times[name].append(time.perf_counter() - begin)
