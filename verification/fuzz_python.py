@@ -152,9 +152,9 @@ class Writer:
             self.emit(f"{name} {op} {right}")
             self.emit(f"{name} = {self.bounded(name)}")
         elif kind == 6:
-            index = rng.choice([f"{self.whole(2)[0]} % 4", str(rng.randrange(-4, 4))])
+            index = rng.choice([f"({self.whole(2)[0]}) % 4", str(rng.randrange(-4, 4))])
             self.emit(f"own[{index}] = {self.bounded(self.whole(2)[0])}")
-            self.emit(f"{name} = own[{self.whole(1)[0]} % 4]")
+            self.emit(f"{name} = own[({self.whole(1)[0]}) % 4]")
         elif kind <= 9:
             self.emit(f"if {self.truth(2)}:")
             self.block(rng.randint(1, 2))
