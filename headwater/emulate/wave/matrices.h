@@ -1,5 +1,6 @@
 /* Registers of all lanes in; those of a matrix product with an addend, out. Part of support.c. */
 
+#define INLINED static inline __attribute__((always_inline))
 enum { MOST_FACTORS = 16 }; /* of a lane */
 
 static inline float from_bits(u32 bits) { float value; __builtin_memcpy(&value, &bits, 4); return value; }
@@ -34,7 +35,7 @@ static inline u32 from_bf8(u32 bits) {
 static inline u32 to_xf32(u32 bits) { return bits & 0xffffe000; }
 
 /* All lanes' factors, the n-th of each lane in row n, as floats of 32 bits or as integers. `kind` is a constant. */
-static inline __attribute__((always_inline)) void widen_kind(u32 out[MOST_FACTORS][LANES], const u32 *registers,
+INLINED void widen_kind(u32 out[MOST_FACTORS][LANES], const u32 *registers,
                                                              const u32 kind, u32 per_lane) {
     const u32 width = kind == F32 || kind == XF32 ? 32 : kind == F16 || kind == BF16 ? 16 : 8;
     for (u32 n = 0; n < per_lane; n++) {
@@ -88,9 +89,9 @@ struct product {
 
 /* d = a b + c for all blocks. A row of `m` results lies in lanes side by side of one register; `at_once` rows share what is
    loaded of B, and are as many as keep the processor's multipliers busy. `step` is one multiplication with addition. */
-#define MATRIX_ROWS(name, type, kind, m, at_once, step)                                                                     \
-    static void name(const struct product *p, const type (*a)[LANES], const type (*b)[LANES], const type (*c)[LANES],      \
-                     type (*d)[LANES]) {                                                                                    \
+#define MATRIX_ROWS(scope, name, type, kind, m, at_once, step)                                                              \
+    scope void name(const struct product *p, const type (*a)[LANES], const type (*b)[LANES], const type (*c)[LANES],        \
+                    type (*d)[LANES]) {                                                                                     \
         typedef type row __attribute__((ext_vector_type(m), aligned(sizeof(type))));                                        \
         for (u32 block = 0; block < p->blocks; block++) {                                                                   \
             u32 of_a = p->broadcast ? (block & ~((1u << p->broadcast) - 1)) + p->chosen : block;                            \
@@ -112,14 +113,14 @@ struct product {
         }                                                                                                                   \
     }
 #define WRAPPED(x, y, sum) ((x) * (y) + (sum))
-MATRIX_ROWS(floats_32, float, F32, 32, 2, __builtin_elementwise_fma)
-MATRIX_ROWS(floats_16, float, F32, 16, 4, __builtin_elementwise_fma)
-MATRIX_ROWS(floats_4, float, F32, 4, 4, __builtin_elementwise_fma)
-MATRIX_ROWS(integers_32, u32, I8, 32, 2, WRAPPED)
-MATRIX_ROWS(integers_16, u32, I8, 16, 4, WRAPPED)
-MATRIX_ROWS(integers_4, u32, I8, 4, 4, WRAPPED)
-MATRIX_ROWS(doubles_16, double, F64, 16, 2, __builtin_elementwise_fma)
-MATRIX_ROWS(doubles_4, double, F64, 4, 1, __builtin_elementwise_fma)
+MATRIX_ROWS(static, floats_32, float, F32, 32, 2, __builtin_elementwise_fma)
+MATRIX_ROWS(static, floats_16, float, F32, 16, 4, __builtin_elementwise_fma)
+MATRIX_ROWS(static, floats_4, float, F32, 4, 4, __builtin_elementwise_fma)
+MATRIX_ROWS(static, integers_32, u32, I8, 32, 2, WRAPPED)
+MATRIX_ROWS(static, integers_16, u32, I8, 16, 4, WRAPPED)
+MATRIX_ROWS(static, integers_4, u32, I8, 4, 4, WRAPPED)
+MATRIX_ROWS(INLINED, doubles_16, double, F64, 16, 2, __builtin_elementwise_fma)
+MATRIX_ROWS(INLINED, doubles_4, double, F64, 4, 1, __builtin_elementwise_fma)
 
 static inline void read_doubles(u64 *out, const u32 *registers, u32 count) {
     for (u32 n = 0; n < count; n++)
@@ -127,25 +128,28 @@ static inline void read_doubles(u64 *out, const u32 *registers, u32 count) {
             out[n * LANES + lane] = registers[2 * n * LANES + lane] | (u64)registers[(2 * n + 1) * LANES + lane] << 32;
 }
 
-/* Doubles lie in pairs of registers, whose halves are joined first. */
-static void doubles(const struct product *p, u32 m) {
-    union numbers { u64 bits[4][LANES]; double values[4][LANES]; } a, b, c;
-    u32 results = m * m * p->blocks / LANES;
-    read_doubles(a.bits[0], p->a, 1);
-    read_doubles(b.bits[0], p->b, 1);
-    read_doubles(c.bits[0], p->c, results);
-    if (m == 16) doubles_16(p, a.values, b.values, c.values, c.values);
-    else doubles_4(p, a.values, b.values, c.values, c.values);
+/* Doubles lie in pairs of registers, whose halves are joined first. `m` and `blocks` are constants. */
+INLINED void doubles(
+    const u32 *a, const u32 *b, const u32 *c, u32 *d, const u32 m, const u32 blocks
+) {
+    const struct product p = {blocks, F64, F64, 1, 0, 0, a, b, c, d};
+    const u32 results = m * m * blocks / LANES;
+    union numbers { u64 bits[4][LANES]; double values[4][LANES]; } x, y, sums;
+    read_doubles(x.bits[0], a, 1);
+    read_doubles(y.bits[0], b, 1);
+    read_doubles(sums.bits[0], c, results);
+    if (m == 16) doubles_16(&p, x.values, y.values, sums.values, sums.values);
+    else doubles_4(&p, x.values, y.values, sums.values, sums.values);
     for (u32 n = 0; n < results; n++)
         for (u32 lane = 0; lane < LANES; lane++) {
-            p->d[2 * n * LANES + lane] = (u32)c.bits[n][lane];
-            p->d[(2 * n + 1) * LANES + lane] = c.bits[n][lane] >> 32;
+            d[2 * n * LANES + lane] = (u32)sums.bits[n][lane];
+            d[(2 * n + 1) * LANES + lane] = sums.bits[n][lane] >> 32;
         }
 }
 
 /* The same where A has two factors for each four of B: lane i of `index`, from bit `at` on, has for each factor of row i two
    bits that say which of the four it meets. */
-static inline __attribute__((always_inline)) void sparse_rows(const struct product *p, const u32 m, const u32 *index, u32 at) {
+INLINED void sparse_rows(const struct product *p, const u32 m, const u32 *index, u32 at) {
     u32 a[MOST_FACTORS][LANES], b[MOST_FACTORS][LANES];
     widen(a, p->a, p->kind_a, p->per_lane);
     widen(b, p->b, p->kind_b, 2 * p->per_lane);
@@ -181,7 +185,8 @@ HIDDEN void hw_matrix(u32 m, u32 blocks, u32 kinds, u32 per_lane, u32 broadcast,
                       const u32 *c, u32 *d) {
     struct product p = {blocks, kinds & 255, kinds >> 8, per_lane, broadcast, chosen, a, b, c, d};
     if (p.kind_a == F64) {
-        doubles(&p, m);
+        if (m == 16) doubles(a, b, c, d, 16, 1);
+        else doubles(a, b, c, d, 4, 4);
         return;
     }
     union { u32 bits[MOST_FACTORS][LANES]; float values[MOST_FACTORS][LANES]; } x, y;

@@ -216,6 +216,30 @@ HIDDEN u32 hw_scalar_part(
     return 1;
 }
 
+/* Whole dwords of the lanes, moved between `data` and memory. `words` and `write` are constants. */
+static inline __attribute__((always_inline)) void move_words(
+    u32 *data, const u64 *address, u32 mask, const u32 words, const u32 write
+) {
+    for (u32 l = 0; l < PART; l++) {
+        if (!(mask >> l & 1)) continue;
+        u32 value[4];
+        if (!write) __builtin_memcpy(value, (const void *)address[l], 4 * words);
+        for (u32 d = 0; d < words; d++)
+            if (write) value[d] = data[d * PART + l];
+            else data[d * PART + l] = value[d];
+        if (write) __builtin_memcpy((void *)address[l], value, 4 * words);
+    }
+}
+
+/* The same of accesses by `bytes` bytes, if those are usual. */
+static inline __attribute__((always_inline)) u32 moved(u32 *data, const u64 *address, u32 mask, u32 bytes, const u32 write) {
+    if (bytes == 4) move_words(data, address, mask, 1, write);
+    else if (bytes == 8) move_words(data, address, mask, 2, write);
+    else if (bytes == 16) move_words(data, address, mask, 4, write);
+    else return 0;
+    return 1;
+}
+
 HIDDEN u32 hw_load_part(struct wave *w, u64 base, u32 mask, u64 info, struct slot *slot, u32 *buffer) {
     u32 how = info & 0xff, first = info >> 8 & 0xff, bytes = info >> 16 & 0xff, *data = buffer + 2 * PART;
     u64 address[PART];
@@ -224,11 +248,7 @@ HIDDEN u32 hw_load_part(struct wave *w, u64 base, u32 mask, u64 info, struct slo
     if (!simple) not_inside(buffer, how, address);
     for (u32 d = 0; d * 4 < bytes; d++)
         for (u32 l = 0; l < PART; l++) data[d * PART + l] = 0;
-    if (simple && bytes == 4) {
-        for (u32 l = 0; l < PART; l++)
-            if (mask >> l & 1) __builtin_memcpy(&data[l], (const void *)address[l], 4);
-        return 1;
-    }
+    if (simple && moved(data, address, mask, bytes, 0)) return 1;
     for (u32 l = 0; l < PART; l++) {
         if (!(mask >> l & 1)) continue;
         u32 value[4] = {0};
@@ -248,11 +268,7 @@ HIDDEN u32 hw_store_part(struct wave *w, u64 base, u32 mask, u64 info, struct sl
     if (how & IN_BUFFER) return buffer_part(w, (const struct buffer *)base, mask, info, slot, buffer, WRITE);
     int simple = inside(buffer, base, mask, bytes, slot, address);
     if (!simple) not_inside(buffer, how, address);
-    if (simple && bytes == 4) {
-        for (u32 l = 0; l < PART; l++)
-            if (mask >> l & 1) __builtin_memcpy((void *)address[l], &data[l], 4);
-        return 1;
-    }
+    if (simple && moved(data, address, mask, bytes, WRITE)) return 1;
     for (u32 l = 0; l < PART; l++) {
         if (!(mask >> l & 1)) continue;
         u32 value[4];
