@@ -136,7 +136,7 @@ def referred(text: str, inputs: np.ndarray, lanes: int, target: str) -> np.ndarr
     return _registers(np.frombuffer(bytes(memory.read(result, RESULT_BYTES)), np.uint8))
 
 
-def translated(text: str, inputs: np.ndarray, lanes: int, target: str, modules: int) -> np.ndarray:
+def translated(text: str, inputs: np.ndarray, lanes: int, target: str, modules: int = 1) -> np.ndarray:
     code = code_of(text, target)
     isa = ISA_OF_TARGET[target]
     program = read_program(lambda at: decode(code, at, isa), 0, isa, lambda at: 0 <= at < len(code))

@@ -49,6 +49,7 @@ class Host:
     traps: bool = False
     fits: str = ""
     bounds: None = None
+    variables: bool = False
     tallies: tuple[int, ...] = ()
 
 
