@@ -6,14 +6,11 @@ each import.
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater.base import temporary
 from headwater.base.freshness import digests
 from headwater.chips.gcn_isas import traits_of
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
@@ -240,18 +237,12 @@ def _chosen(kernels: dict[str, KernelInfo], only: tuple[str, ...], filename: str
 
 def link(*objects: bytes) -> bytes:
     """A code object that a loader takes, from relocatable object code. Raises InternalError."""
-    from headwater.native import toolchain
+    from headwater.native.linking import linked
 
-    with temporary.folder() as folder:
-        sources = [os.path.join(folder, f"{number or 'kernel'}.o") for number in range(len(objects))]
-        target = os.path.join(folder, "kernel.hsaco")
-        for source, code in zip(sources, objects, strict=True):
-            Path(source).write_bytes(code)
-        done = toolchain.run(["ld.lld", "-shared", "--no-undefined", "-o", target, *sources])
-        if done.returncode:
-            said = done.stderr.decode(errors="replace").strip()[-500:]
-            raise InternalError(f"linking the code object failed: {said}")
-        return Path(target).read_bytes()
+    made = linked(*objects)
+    if isinstance(made, str):
+        raise InternalError(f"linking the code object failed: {made}")
+    return made
 
 
 def assemble(text: str, filename: str, target: str = "", *, version: int = 0, emit: str = "hsaco") -> GcnBuild:

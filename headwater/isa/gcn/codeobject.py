@@ -1,7 +1,7 @@
 """A code object's bytes pass in; its kernels, code, data, relocations and line table pass out.
 
-AMD HSA code objects of versions 2 to 6 (LLVM, "User Guide for AMDGPU Backend", "Code Object"), alone or in a bundle of
-clang's, and the binaries of AMD's OpenCL 1.x driver for Southern Islands (`headwater.isa.gcn.amdcl`).
+AMD HSA code objects of versions 2 to 6 (LLVM, "User Guide for AMDGPU Backend", "Code Object"), linked or not, alone or
+in a bundle of clang's, and the binaries of AMD's OpenCL 1.x driver for Southern Islands (`headwater.isa.gcn.amdcl`).
 """
 
 from __future__ import annotations
@@ -68,11 +68,21 @@ def _load(code: bytes, filename: str, *, to_read: bool = False, target: str = ""
                 hint="compile for the triple amdgcn-amd-amdhsa",
             )
         if elf.kind == ET_REL:
-            raise elf.error("is not linked", hint=f"ld.lld -shared {filename} -o linked.hsaco")
+            return _load_hsa(_linked(elf, code, filename))
         return _load_hsa(elf)
     except (struct.error, UnicodeError, KeyError, IndexError, TypeError, ValueError, OverflowError) as fault:
         # What is read is checked where it is read; this is for what slipped through.
         raise elf.error(f"is damaged ({fault})") from fault
+
+
+def _linked(elf: Elf, code: bytes, filename: str) -> Elf:
+    """A file as a compiler leaves it (``-c``), linked."""
+    from headwater.native.linking import linked
+
+    made = linked(code)
+    if isinstance(made, str):
+        raise elf.error(f"is not linked, and the linker refuses it: {made}")
+    return Elf(made, filename)
 
 
 def _unbundled(code: bytes, filename: str) -> bytes:

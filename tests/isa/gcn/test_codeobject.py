@@ -4,7 +4,7 @@ import random
 import struct
 
 import pytest
-from objects import SOURCE, compiled, elf, version_2
+from objects import SOURCE, assembled_file, compiled, elf, version_2
 
 from headwater.errors import CodeObjectError
 from headwater.isa.elf import Elf
@@ -98,7 +98,7 @@ def test_a_bundle_is_opened():
         (elf([], machine=3, is_64=False), "another processor: x86"),
         (elf([], machine=224, is_64=False), "R600"),
         (elf([], machine=224, os_abi=0), "HSA runtime"),
-        (elf([], machine=224, os_abi=64, kind=1), "not linked"),
+        (elf([], machine=224, os_abi=64, kind=1), "which GPU"),
         (elf([], machine=224, os_abi=64, abi_version=3, flags=0x36), "gfx1030"),
         (elf([], machine=224, os_abi=64, abi_version=3, flags=0x2F), "nothing to load"),
         (elf([], machine=224, os_abi=64, abi_version=3), "which GPU"),
@@ -110,6 +110,34 @@ def test_what_is_no_code_object_for_gcn_is_named(data, message):
     with pytest.raises(CodeObjectError, match=message) as caught:
         load(data, "given.co")
     assert "given.co" in str(caught.value)
+
+
+def test_files_that_are_not_linked_are_linked():
+    text = """
+        .text
+        .globl twice
+        .p2align 8
+        .type twice,@function
+        twice: s_endpgm
+        .section .rodata,"a",@progbits
+        .p2align 6
+        .amdhsa_kernel twice
+          .amdhsa_next_free_vgpr 3
+          .amdhsa_next_free_sgpr 8
+          .amdhsa_accum_offset 4
+        .end_amdhsa_kernel
+        .amdgpu_metadata
+        amdhsa.version: [1, 2]
+        amdhsa.kernels:
+          - {.name: twice, .symbol: twice.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 8, .args: [],
+              .group_segment_fixed_size: 0, .private_segment_fixed_size: 0, .wavefront_size: 64, .sgpr_count: 8,
+              .vgpr_count: 3, .max_flat_workgroup_size: 64}
+        .end_amdgpu_metadata"""
+    found = load(assembled_file(text, "gfx942"), "twice.o")
+    assert list(found.kernels) == ["twice"]
+    undefined = text.replace("s_endpgm", "s_getpc_b64 s[0:1]\ns_add_u32 s0, s0, away@rel32@lo+4\ns_endpgm")
+    with pytest.raises(CodeObjectError, match=r"not linked, and the linker refuses it: .*undefined symbol: away"):
+        load(assembled_file(undefined, "gfx942"), "twice.o")
 
 
 def test_big_endian_files_are_refused():
