@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from headwater.errors import HeadwaterError, UsageError
+from headwater.errors import UsageError
 from headwater.runtime.simulated.launch import taking
 from headwater.step.stepper import Stepper
 from headwater.step.vliw import machine_of
@@ -23,8 +24,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Abandoned(HeadwaterError):
-    """The launch was left while it was being stepped through; arrays that it writes have been put back."""
+_PATIENCE: Final = 10.0
+"""Seconds that `Session.close` waits for the call to end."""
+
+
+class Abandoned(BaseException):
+    """The launch was left while it was being stepped through; arrays that it writes have been put back. It is no
+    `Exception`, so that a call that tries again after errors ends, too."""
 
 
 class Session(Generic[T]):
@@ -42,6 +48,7 @@ class Session(Generic[T]):
         self._answers: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._orders: SimpleQueue[str] = SimpleQueue()
         self._native = False
+        self._left = False
         self.stepper: Stepper | None = None
         self.result: T | None = None
         self.launches = 0
@@ -67,6 +74,8 @@ class Session(Generic[T]):
             self._answers.put(("returned", result))
 
     def _take(self, launch: Any, task: SimulatedTask) -> bool:
+        if self._left:
+            raise Abandoned(f"{launch.info.name} was launched when nobody stepped through the call any more")
         if self._native or not launch.total:
             return False
         stepper = Stepper(machine_of(launch, task))
@@ -82,9 +91,14 @@ class Session(Generic[T]):
 
     # ---- in the thread of the caller
 
-    def _wait(self) -> None:
-        """Until the next launch, or the end of the call, the error of which is raised."""
-        kind, value = self._answers.get()
+    def _wait(self, seconds: float | None = None) -> None:
+        """Until the next launch, or the end of the call, the error of which is raised. Empty if it takes longer."""
+        try:
+            kind, value = self._answers.get(timeout=seconds)
+        except BaseException:  # who is interrupted has left
+            self._left = True
+            self._orders.put("abandon")
+            raise
         if kind == "launch":
             self.stepper = value
             self.launches += 1
@@ -97,12 +111,8 @@ class Session(Generic[T]):
         """Tell the thread of the call what becomes of this launch, and wait. Who is interrupted meanwhile has left: the
         call ends at its next launch."""
         self.stepper = None
-        try:
-            self._orders.put(order)
-            self._wait()
-        except KeyboardInterrupt:
-            self._orders.put("abandon")
-            raise
+        self._orders.put(order)
+        self._wait()
 
     def next_launch(self) -> bool:
         """Run this launch to its end and go on to the beginning of the next one; False if there is none. The launch's
@@ -131,11 +141,18 @@ class Session(Generic[T]):
         return self.result  # type: ignore[return-value]
 
     def close(self) -> None:
-        """Leave the launch as it was at its beginning, and end the call."""
-        if self.stepper is not None:
-            self._native = True
-            self.stepper.go_to(0)
-            self._order("abandon")
+        """Leave the launch as it was at its beginning, and end the call: by an `Abandoned` from this launch, and from
+        any other that it begins later. A call that waits for something else is not waited for longer than 10 s."""
+        stepper, self.stepper = self.stepper, None
+        if stepper is None:
+            return
+        self._left = True
+        try:
+            stepper.go_to(0)
+        finally:
+            self._orders.put("abandon")
+        with suppress(Empty):
+            self._wait(_PATIENCE)
 
     def __enter__(self) -> Session[T]:
         return self

@@ -14,7 +14,7 @@ import pytest
 
 import headwater as hw
 from headwater.errors import KernelFault, UsageError
-from headwater.step import Session
+from headwater.step import Abandoned, Session
 from headwater.step.stepper import INTERVAL
 
 SOURCE = """\
@@ -351,6 +351,41 @@ def test_leaving_runs_native_code_from_the_beginning_and_closing_puts_back(progr
     assert (y[:128] >= 0).all()
     session.close()
     assert y.tolist() == [-1] * 256
+
+
+def test_an_error_inside_is_raised_whatever_the_call_does_about_its_end(program, monkeypatch):
+    monkeypatch.setattr("headwater.step.session._PATIENCE", 0.2)
+    x, y, told, seen = np.arange(64, dtype=np.int32), np.full(64, -1, np.int32), threading.Event(), []
+
+    def launch():
+        program.plain[(64,), (64,)](x, y, 64, device="vega64")
+
+    def tries_again():
+        for _ in range(3):
+            try:
+                launch()
+            except Exception as error:
+                seen.append(error)
+
+    def waits_for_the_body():
+        try:
+            launch()
+        finally:
+            told.wait(60)
+            try:
+                launch()
+            except BaseException as error:
+                seen.append(error)
+
+    for call in (tries_again, waits_for_the_body):
+        with pytest.raises(UsageError, match="-1 instructions"), Session(call) as session:
+            session.stepper.go_to(-1)
+        assert session.stepper is None
+    assert not seen
+    told.set()
+    session._thread.join(30)
+    assert [type(error) for error in seen] == [Abandoned]
+    assert y.tolist() == [-1] * 64
 
 
 def test_there_must_be_a_launch_on_a_simulated_chip(program):
