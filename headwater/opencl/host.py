@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,7 +35,7 @@ from headwater.vectorise.plan.launch_layout import (
 if TYPE_CHECKING:
     from headwater.opencl.tables import Table
 
-_FORMAT = "host 5"
+_FORMAT = "host 6"
 _IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = library_name(), "module.ll", "kernels.json", "code.json"
 _PREPARED_FILE, _FACTS_FILE = "kernel.ll", "facts.json"
 _TABLES_FILE, _CONTENTS_FILE = "tables.json", "tables.bin"
@@ -105,6 +107,26 @@ class HostModule:
         self._built: dict[tuple[CodeRequest, Size], KernelCode] = {}
         self._prepared: dict[str, tuple[str | Path, KernelFacts]] = {}
         self._lock = threading.RLock()
+        self._has_variables: bool = description["variables"]
+
+    def instance(self) -> HostModule:
+        """The module for one more program, the variables of which have their first values. Modules without variables
+        are shared; of others each program that this process builds has its own code, the nth of a source the same in
+        every process, so that it is found in the cache."""
+        if not self._has_variables:
+            return self
+        with _loading:
+            number = _instances[self.key]
+            _instances[self.key] += 1
+        if not number:
+            return self
+        from headwater.opencl.program_variables import instance
+
+        made = copy(self)
+        made.key = cache.key(self.key, f"instance {number}")
+        made._text = instance(_content(self._text), number)
+        made._built, made._prepared, made._lock = {}, {}, threading.RLock()
+        return made
 
     def _constants(self) -> Mapping[str, Table]:
         """The program's large tables."""
@@ -284,6 +306,8 @@ class HostModule:
 
 
 _loaded: dict[str, HostModule] = {}
+_instances: Counter[str] = Counter()
+"""Programs that were built of each module with variables."""
 _loading = threading.Lock()
 
 
@@ -315,6 +339,7 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
     from headwater.opencl import clang, library
     from headwater.opencl.assembly import has_assembly, located_at_calls, refuse_assembly
     from headwater.opencl.check_findings import GLOBAL_ID, LOCAL_ID
+    from headwater.opencl.program_variables import has_variables
 
     front = clang.compile_to_ir(source, filename, options, debug=check)
     if check:  # what a table holds may decide which accesses there are
@@ -336,6 +361,7 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
         "includes": digests(front.includes),
         "tables": len(front.tables),
         "vector_bytes": vector_bytes,
+        "variables": has_variables(text),
     }
     files = {_MODULE_FILE: text.encode(), _KERNELS_FILE: json.dumps(description).encode()}
     cache.put(key, files | (_files_of(front.tables) if front.tables else {}))

@@ -25,7 +25,8 @@ def variables(module: Module) -> list[str]:
 
 
 def share_variables(module: Module, text: str) -> None:
-    """Rename the variables in global memory; ``text``: the program's, which no other program has."""
+    """Rename the variables in global memory; ``text``: the program's, which no other program has but another
+    `instance`."""
     found = variables(module)
     if not found:
         return
@@ -43,3 +44,8 @@ def share_variables(module: Module, text: str) -> None:
 def has_variables(text: str) -> bool:
     """Whether a module has such variables."""
     return f"@{_PREFIX}" in text
+
+
+def instance(text: str, number: int) -> str:
+    """The module of another program of the same text: it has variables of its own. ``number``: from 1 on."""
+    return text.replace(f"@{_PREFIX}", f"@{_PREFIX}{number}.")

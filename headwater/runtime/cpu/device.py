@@ -60,9 +60,9 @@ class CpuDevice(HostDevice):
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         from headwater.opencl import host
 
-        module = host.load(source, filename, options)
+        module = host.load(source, filename, options).instance()
         _pool.prepare()
-        checked = functools.cache(lambda: host.load(source, filename, options, check=True))
+        checked = functools.cache(lambda: host.load(source, filename, options, check=True).instance())
         return cpu_program(self, module, checked, source, filename, options)
 
 

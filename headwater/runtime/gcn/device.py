@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+from copy import copy
 from importlib import import_module
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -49,14 +50,19 @@ class GcnDevice(SimulatedDevice):
         def made(largest_group: int, checked: bool) -> Any:
             return _compiled(source, filename, options, self.outline.target, largest_group, checked)
 
+        @functools.cache
+        def loaded(largest_group: int, checked: bool) -> CodeObject:
+            return _load_own(made(largest_group, checked).code, filename)
+
         def version(group: int, checked: bool) -> CodeObject:
-            largest = DEFAULT_GROUP if group <= DEFAULT_GROUP else self.max_group_size
-            return _load(made(largest, checked).code, filename)
+            # Kernels that were compiled twice would have two sets of the program's variables.
+            small = group <= DEFAULT_GROUP and not loaded(DEFAULT_GROUP, checked).has_writable_data
+            return loaded(DEFAULT_GROUP if small else self.max_group_size, checked)
 
         compiled = made(DEFAULT_GROUP, check_wanted())
         if not compiled.kernels:  # as clBuildProgram takes it
             return DeviceProgram(self, {}, compiled.warnings)
-        _load(compiled.code, filename)
+        loaded(DEFAULT_GROUP, check_wanted())
 
         kernels = {
             name: GcnKernel(self, info, version, source, filename, options) for name, info in compiled.kernels.items()
@@ -67,7 +73,7 @@ class GcnDevice(SimulatedDevice):
         """The kernels of a code object. UsageError if it was made for another chip's instructions."""
         from headwater.runtime.simulated.arguments import kernel_info
 
-        loaded = _load(code, filename)
+        loaded = _load_own(code, filename)
         self._check_target(loaded, filename)
         kernels = {
             name: GcnKernel(self, kernel_info(kernel), lambda group, checked: loaded, "", filename, "")
@@ -140,6 +146,12 @@ def _compiled(source: str, filename: str, options: str, target: str, largest_gro
         return compile_code_object(source, filename, options, target, largest_group=largest_group, checked=checked)
     finally:
         importing.cancel()
+
+
+def _load_own(code: bytes, filename: str) -> CodeObject:
+    """The code object for one more program: if it has variables, they are that program's own."""
+    loaded = _load(code, filename)
+    return copy(loaded) if loaded.has_writable_data else loaded
 
 
 @functools.lru_cache(maxsize=64)
