@@ -269,6 +269,8 @@ def _finish_sdwa(fields: dict[str, int], literal: Literal | None, row: Row, trai
         fields["src1_sel"] = 6
     if fields.get("dst_sel") == 7 or 7 in (fields["src0_sel"], fields["src1_sel"]) or fields.get("dst_unused") == 3:
         raise BadOperandError("reserved SDWA selection")
+    if "no_dst_sel" in row.flags and (fields["dst_sel"], fields["dst_unused"]) != (6, 0):
+        raise BadOperandError(f"{row.name} writes its whole destination")
 
 
 def _finish_dpp(fields: dict[str, int], literal: Literal | None, row: Row, traits: Traits) -> None:

@@ -336,7 +336,7 @@ def _sdwa(i: Instruction, traits: Traits) -> str:
     fields = i.fields
     words = _operands(i, traits)
     tail = _output_modifiers(fields)
-    if i.dests and i.dests[0].type != "mask":
+    if i.dests and i.dests[0].type != "mask" and "no_dst_sel" not in i.row.flags:
         tail += f" dst_sel:{_SEL[fields['dst_sel']]} dst_unused:{_UNUSED[fields['dst_unused']]}"
     tail += f" src0_sel:{_SEL[fields['src0_sel']]}"
     if i.source("S1") is not None:

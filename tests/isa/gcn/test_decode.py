@@ -149,3 +149,12 @@ def test_random_bytes_give_an_instruction_or_a_decode_error(isa):
 )
 def test_inline_constants(number, kind, bits):
     assert constant_bits(number, kind) == bits
+
+
+def test_conversions_from_bytes_write_all_of_their_destination():
+    """Their SDWA form selects of the source alone, as llvm-mc 22 has it."""
+    i = decode(code(0x7F68ACF9, 0x000406B2), 0, "gfx942")
+    assert text(i, "gfx942") == "v_cvt_pk_f32_fp8_sdwa v[180:181], v178 src0_sel:WORD_0"
+    for words in ((0x7F68ACF9, 0x000404B2), (0x7F68ACF9, 0x00040EB2)):
+        with pytest.raises(DecodeError, match="whole destination"):
+            decode(code(*words), 0, "gfx942")

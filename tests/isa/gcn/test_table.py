@@ -8,7 +8,7 @@ from headwater.isa.gcn.operands import IMMEDIATES, KINDS
 from tests.counted import count_calls
 
 FLAGS = frozenset(
-    "accvgpr atomic byte_sel cmpswap dpp dpp90a e64 fmods format gather gds interp lanes load mfma mix offset2 op_sel "
+    "accvgpr atomic byte_sel cmpswap dpp dpp90a e64 fmods format gather gds interp lanes load mfma mix no_dst_sel offset2 op_sel "
     "reads_d reads_vcc sdwa sdwa8 smfmac src2 store swizzle vop3b writes_exec".split()
 )
 
