@@ -7,10 +7,13 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent
+COMPILERS = ("numpy", "ziglang")
+"""What must be importable where the libraries are compiled."""
 Settings = dict[str, Any] | None
 
 
@@ -58,14 +61,28 @@ def build_wheel(folder: str, settings: Settings = None, metadata: str | None = N
     from headwater.bridge.library import SHIPPED
 
     try:
-        for place, compiled in libraries().items():
-            path = SHIPPED / place
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(compiled())
+        write_libraries(SHIPPED)
         return str(build.build_wheel(folder, settings, metadata))
     finally:
         shutil.rmtree(SHIPPED, ignore_errors=True)
         sys.path.remove(str(ROOT))
+
+
+def write_libraries(folder: Path) -> None:
+    """Compile the libraries into a folder. Without what compiles them, as ``pip wheel --no-build-isolation`` may be,
+    there are none: Headwater then compiles them where they are first used."""
+    missing = [name for name in COMPILERS if find_spec(name) is None]
+    if missing:
+        print(
+            f"headwater: {' and '.join(missing)} cannot be imported, so this wheel lacks the compiled C libraries of "
+            "headwater icd and headwater cal; they will be compiled at their first use",
+            file=sys.stderr,
+        )
+        return
+    for place, compiled in libraries().items():
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(compiled())
 
 
 def libraries() -> dict[str, Callable[[], bytes]]:

@@ -297,6 +297,16 @@ def test_a_wheel_has_the_library_for_every_system(tmp_path, monkeypatch):
     assert library.build().read_bytes() == b"made before"
 
 
+def test_a_wheel_that_is_made_without_the_compiler_has_no_libraries_and_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(build_backend, "COMPILERS", ("numpy", "no_such_compiler"))
+    build_backend.write_libraries(tmp_path)
+    assert not list(tmp_path.iterdir())
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "headwater: no_such_compiler cannot be imported, so this wheel lacks the compiled C libraries"
+    )
+
+
 @pytest.mark.parametrize("device", ["cpu", "vega64"])
 def test_units_are_compiled_with_headers_and_linked_into_libraries_and_programs(device):
     text = """
