@@ -7,6 +7,7 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -79,10 +80,12 @@ def write_libraries(folder: Path) -> None:
             file=sys.stderr,
         )
         return
-    for place, compiled in libraries().items():
-        path = folder / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(compiled())
+    found = libraries()
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for place, data in zip(found, threads.map(lambda compiled: compiled(), found.values()), strict=True):
+            path = folder / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
 
 
 def libraries() -> dict[str, Callable[[], bytes]]:

@@ -510,7 +510,7 @@ def _simulate(given: Given) -> dict[str, Any]:
         launches = recorded[target].launches
         if not launches:
             raise UsageError("no kernel was launched, so there is nothing to simulate")
-        if launch not in range(len(launches)):
+        if not isinstance(launch, int) or launch not in range(len(launches)):
             raise UsageError(f"there is no launch {launch!r:.60}", hint=f"there are {len(launches)}, counted from 0")
         shown = _units(device.chip, first) if number == 0 else False
         reports = [

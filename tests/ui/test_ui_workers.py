@@ -74,6 +74,32 @@ def test_a_worker_that_closes_its_pipe_and_stays_is_not_waited_for(monkeypatch):
     asyncio.run(scene())
 
 
+def test_requests_are_answered_while_the_cache_is_prepared(monkeypatch):
+    pytest.importorskip("starlette")
+    from headwater.ui.app import application
+
+    began, real = [], Pool._process
+
+    async def process(module, folder, pipe):
+        if module != "headwater.ui.prepare":
+            return await real(module, folder, pipe)
+        began.append(await asyncio.create_subprocess_exec(sys.executable, "-c", "import time; time.sleep(600)"))
+        return began[0]
+
+    monkeypatch.setattr(Pool, "_process", staticmethod(process))
+
+    async def scene():
+        pool = Pool({"quick": Lane(1, 60.0, True)}, prepares=True)
+        app = application(pool, "t" * 32, ["localhost"])
+        async with app.router.lifespan_context(app):
+            await until(lambda: began)
+            assert b"vega64" in await asyncio.wait_for(pool.ask("quick", "chips", {}), 30)
+            assert began[0].returncode is None
+        assert began[0].returncode is not None
+
+    asyncio.run(scene())
+
+
 @pytest.mark.parametrize(
     "words", [["--port", "²"], ["--port", "65536"], ["--host", "0.0.0.0"], ["--host", "::"]], ids=str
 )
