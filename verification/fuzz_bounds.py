@@ -39,6 +39,8 @@ ACCESSES = (
     "s += table[{0}];",
     "shared[{0}] = s;",
 )
+USE = "if (s == 123) out[0] = data[0];"
+"""What stands wherever a work-item ends: the checker runs optimised code, which lacks loads whose value nobody uses."""
 HEAD = """typedef struct { char a; int b; short c; } item;
 constant float table[20] = { 1, 2, 3 };
 kernel void k(global float *out, global const float *in, global const int *data, int n, int m, int2 w, ulong u,
@@ -63,7 +65,7 @@ class Writer:
             known += [f"get_{kind}_id({axis})" for kind in ("global", "local", "group")]
             known.append(f"(int)get_global_id({axis})")
         body = "\n".join("  " + self.statement(known, 0) for _ in range(self.rng.randint(1, 3)))
-        return f"{HEAD}{body}\n  if (s == 123) out[0] = data[0];\n}}\n"
+        return f"{HEAD}{body}\n  {USE}\n}}\n"
 
     def name(self) -> str:
         self.names += 1
@@ -111,7 +113,7 @@ class Writer:
         if depth < 3 and how < 0.42:
             return self.loop(known, depth)
         if depth < 2 and how < 0.47:
-            return f"if ({self.condition(1, known)}) return;"
+            return f"if ({self.condition(1, known)}) {{ {USE} return; }}"
         index = self.expression(2, known)
         if how < 0.55:
             name = self.name()

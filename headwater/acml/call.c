@@ -366,7 +366,7 @@ Object hw_vector(Object self, Object const *args, i64 count)
     return api.none;
 }
 
-// A transform of one sequence in its place, (mode, n, x, comm): by `transform`, pocketfft's function of Python, where x
+// A transform of one sequence in its place, (mode, n, x, comm): by `transform`, SciPy's own function, where x
 // has n elements. Its other arguments are constants: the axis, the direction, the scale, and one thread.
 typedef struct {
     Object general, transform, dtype, axes, forward, backward, scale, threads, zero;

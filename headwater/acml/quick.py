@@ -91,6 +91,8 @@ def _is_known() -> bool:
     """Whether objects, arrays and letters are laid out as `call.c` has them (CPython with its lock)."""
     if sys.implementation.name != "cpython" or sys.byteorder != "little" or ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
+    if _HEAD != 16:  # without its lock (free-threaded), arrays may change between a test and the call
+        return False
     probe, planned, text = np.zeros((3, 5), order="F"), Planned(), "xNx"
     planned.plan = 2**40
 
@@ -208,18 +210,31 @@ def loop(ufunc: Any, name: str, letter: str, fixed: int, general: Callable[..., 
 
 
 def transform(name: str, dtype: Any, general: Callable[..., Any]) -> Any:
-    """The function (mode, n, x, comm) by SciPy's pocketfft, without SciPy's search for a back end; None where SciPy has
-    it elsewhere."""
-    try:
-        inner = import_module("scipy.fft._pocketfft.pypocketfft").c2c
-    except (ImportError, AttributeError):
-        return None
-    if library() is None:
+    """The function (mode, n, x, comm) by SciPy's own transform (`_own_transform`), without SciPy's search for a back
+    end; None where SciPy has it elsewhere."""
+    inner = _own_transform()
+    if inner is None or library() is None:
         return None
     keep = [general, inner, dtype, (0,), True, False, 1, 1, 0]  # 1: the scale of norm="ortho"
     words = np.array([id(value) for value in keep], np.int64)
     document = f"``{name}(mode, n, x, comm)``: returns INFO; see `headwater.acml.fourier`."
     return builtin("hw_transform", name, document, planned(words, keep), keep)
+
+
+@cache
+def _own_transform() -> Any:
+    """SciPy's function of complex arrays: pocketfft's, or from SciPy 1.18 on ducc's, which takes the same arguments.
+    None where SciPy has neither, or what it has does not do as `call.c` calls it."""
+    for module in ("scipy.fft._pocketfft.pypocketfft", "scipy.fft._duccfft.pyduccfft"):
+        try:
+            inner = import_module(module).c2c
+            probe = np.array([3, 1j])
+            found = inner(probe, (0,), True, 1, probe, 1)
+            if found is probe and np.allclose(probe, np.array([3 + 1j, 3 - 1j]) / np.sqrt(2)):
+                return inner
+        except (ImportError, AttributeError, TypeError, ValueError):
+            continue
+    return None
 
 
 def product(general: Callable[..., Any]) -> tuple[Any, Array]:

@@ -1,12 +1,14 @@
 """ACML's Fourier transforms and vector maths against NumPy and mpmath."""
 
 import pickle
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 pytest.importorskip("scipy")
 from headwater import acml
+from headwater.acml import quick
 from headwater.acml.vector import FUNCTIONS, ULPS
 from headwater.errors import UsageError
 
@@ -89,9 +91,12 @@ def test_wrong_arguments_of_transforms():
 
 
 def test_usual_calls_are_compiled_and_others_general():
+    if quick.library() is None:
+        pytest.skip("without a compiler, or on another Python, all calls are general")
+    private = any(find_spec(name) for name in ("scipy.fft._pocketfft", "scipy.fft._duccfft"))
     for name in ("zfft1d", "cfft1d", "vrda_exp", "vrs4_logf", "matmul"):
         function = getattr(acml, name)
-        assert type(function) is type(len)
+        assert type(function) is type(len) or ("fft" in name and not private)
         assert pickle.loads(pickle.dumps(function)) == function
     x = np.linspace(0.1, 90, 1003)
     long = np.full((2006, 2), -1.0)
