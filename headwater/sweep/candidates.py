@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -22,16 +23,9 @@ class Result:
     row: dict[str, Any]
 
 
-def grouped(candidates: Iterable[Candidate]) -> list[tuple[SweepJob, list[Point]]]:
-    """The points of each job."""
-    found: dict[bytes, tuple[SweepJob, list[Point]]] = {}
-    for job, point in candidates:
-        found.setdefault(job.slot, (job, []))[1].append(point)
-    return list(found.values())
-
-
 def result(candidate: Candidate, column: str, store: Store) -> Result | None:
-    """What the store has of a candidate; None if its row failed. UsageError if rows have no such figure."""
+    """What the store has of a candidate; None if its row failed or its figure is NaN. UsageError if rows have no such
+    figure."""
     job, point = candidate
     base = store.base(job.slot)
     row = None if base is None else store.row(work.key_of(base, point))
@@ -41,7 +35,7 @@ def result(candidate: Candidate, column: str, store: Store) -> Result | None:
     if isinstance(figure, bool) or not isinstance(figure, (int, float)):
         numbers = sorted(name for name, value in row["found"].items() if isinstance(value, (int, float)))
         raise UsageError(f"{column!r} cannot be minimised: rows have {', '.join(numbers)}")
-    return Result(float(figure), row)
+    return None if math.isnan(figure) else Result(float(figure), row)
 
 
 def refuse_unknown(each: Iterable[str], plan: Plan) -> None:

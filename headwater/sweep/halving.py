@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from headwater.sweep import candidates
 from headwater.sweep.candidates import Candidate, Result
-from headwater.sweep.plan import Plan
+from headwater.sweep.plan import Plan, grouped
 from headwater.sweep.run import Engine, Run, State
 from headwater.sweep.store import Store
 
@@ -41,7 +41,7 @@ def minimise(
     best: list[dict[str, Any]] = []
     for part in PARTS:
         rung = {key: [(job, replace(point, part=part)) for job, point in some] for key, some in left.items()}
-        groups = candidates.grouped(one for some in rung.values() for one in some)
+        groups = grouped(one for some in rung.values() for one in some)
         whole.add(Run(groups, store, engine, progress).run())
         best, left = [], {}
         for key, some in rung.items():

@@ -11,7 +11,7 @@ import itertools
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -138,10 +138,7 @@ class Plan:
 
     def grouped(self) -> list[tuple[SweepJob, list[Point]]]:
         """The points of each job, in the plan's order. UsageError if an expression cannot be computed."""
-        found: dict[bytes, tuple[SweepJob, list[Point]]] = {}
-        for job, point in self.points():
-            found.setdefault(job.slot, (job, []))[1].append(point)
-        return list(found.values())
+        return grouped(self.points())
 
     def points(self) -> Iterator[tuple[SweepJob, Point]]:
         """Every point with its job. UsageError for more than `MOST_POINTS`, before constraints."""
@@ -227,6 +224,14 @@ class Plan:
             self.tolerance,
             self.time_limit,
         )
+
+
+def grouped(points: Iterable[tuple[SweepJob, Point]]) -> list[tuple[SweepJob, list[Point]]]:
+    """The points of each job, in their order."""
+    found: dict[bytes, tuple[SweepJob, list[Point]]] = {}
+    for job, point in points:
+        found.setdefault(job.slot, (job, []))[1].append(point)
+    return list(found.values())
 
 
 @dataclass(frozen=True)

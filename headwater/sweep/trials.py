@@ -17,7 +17,7 @@ from typing import Any, Final
 from headwater.errors import UsageError
 from headwater.sweep import candidates
 from headwater.sweep.candidates import Candidate, Result
-from headwater.sweep.plan import Axis, KernelPlan, Plan, Value
+from headwater.sweep.plan import Axis, KernelPlan, Plan, Value, grouped
 from headwater.sweep.run import Engine, Run, State
 from headwater.sweep.store import Store
 
@@ -41,15 +41,15 @@ def minimise(
 ) -> tuple[list[dict[str, Any]], State]:
     """The best row among ``trials`` points for each combination of ``each``, the device and the figures that are set;
     and what was computed. UsageError if Optuna is not installed, rows have no such figure, or the plan no such value;
-    and for a value that makes a combination and is drawn."""
+    for a value that makes a combination and is drawn, and for less than one trial."""
+    if trials < 1:
+        raise UsageError(f"trials are 1 or more, not {trials}")
     candidates.refuse_unknown(each, plan)
     whole = State()
     searches = _searches(plan, each)
     while running := [one for one in searches if one.tried < trials and one.asked < ASKED * trials]:
         batch = [one.ask(min(BATCH, trials - one.tried)) for one in running]
-        groups = candidates.grouped(
-            one for search, some in zip(running, batch, strict=True) for one in search.new(some)
-        )
+        groups = grouped(one for search, some in zip(running, batch, strict=True) for one in search.new(some))
         whole.add(Run(groups, store, engine, progress).run())
         for search, some in zip(running, batch, strict=True):
             search.tell(some, column, store)

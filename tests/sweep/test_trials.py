@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 
 import pytest
@@ -69,11 +70,25 @@ def test_a_search_ends_where_there_are_no_more_points(tmp_path):
     assert (len(best), state.done) == (1, 2)
 
 
-def test_a_drawn_value_cannot_have_a_least_of_its_own(tmp_path):
+def test_searches_that_cannot_be_made_are_refused(tmp_path):
     with pytest.raises(UsageError, match="turns is drawn"):
         entry.minimise(PLAN, tmp_path / "r", each=["turns"], trials=4, workers=1)
+    with pytest.raises(UsageError, match="trials are 1 or more, not 0"):
+        entry.minimise(PLAN, tmp_path / "r", trials=0, workers=1)
     with pytest.raises(UsageError, match="no value 'tile'"):
         entry.minimise(PLAN, tmp_path / "r", each=["tile"], trials=4, workers=1)
+
+
+def test_a_figure_that_is_no_number_is_never_the_least(searched, monkeypatch):
+    *_, results = searched
+    stored = Store.row
+
+    def row(store, key):
+        found = stored(store, key)
+        return found and found | {"found": found["found"] | {"cycles": math.nan}}
+
+    monkeypatch.setattr(Store, "row", row)
+    assert entry.minimise(PLAN, results, "cycles", trials=2, workers=1)[0] == []
 
 
 def test_what_trials_need_is_said(tmp_path, monkeypatch, capfd):
