@@ -73,7 +73,7 @@ class Worker:
                 raise self._died(late=late.is_set()) from error
             except BaseException:
                 # An answer may still be under way (Ctrl-C): it must not be taken for the next request's.
-                self._stop()
+                self.stop()
                 raise
             finally:
                 timer.cancel()
@@ -133,7 +133,8 @@ class Worker:
         if process is not None and self._pid == os.getpid():
             process.kill()
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """End the process, if it runs; the next call starts another."""
         if self._process is not None and self._pid == os.getpid():
             self._process.kill()
             self._process.wait()
@@ -220,34 +221,38 @@ def _leave(parent: int, limit: _ProcessorLimit) -> None:
 WORKER = Worker()
 
 MOST_WORKERS = 8
-"""Compiler processes at once: each takes 100 MB and more."""
-_more: list[Worker] = []
-_more_lock = threading.Lock()
+"""Compiler processes of one call at once: each takes 100 MB and more."""
 
 
 def call_together(function: str, calls: Sequence[tuple[Any, ...]], **named: Any) -> list[Any]:
-    """`Worker.call` for each tuple of arguments, at most `MOST_WORKERS`, in processes of their own; all values, or the
-    first error."""
+    """`Worker.call` for each tuple of arguments, at most `MOST_WORKERS`, all at once; all values, or the first error.
+
+    Several calls get processes of their own, which end with them: an error or Ctrl-C ends what runs of the other calls,
+    and nothing that another thread compiles.
+    """
+    if len(calls) < 2:
+        return [WORKER.call(function, *args, **named) for args in calls]
     from concurrent.futures import ThreadPoolExecutor
 
-    with _more_lock:
-        while len(_more) < len(calls) - 1:
-            _more.append(Worker())
-    workers = [WORKER, *_more[: len(calls) - 1]]
-    with ThreadPoolExecutor(len(calls)) as pool:
-        values = [
-            pool.submit(worker.call, function, *args, **named) for worker, args in zip(workers, calls, strict=True)
-        ]
-        try:
-            return [value.result() for value in values]
-        except BaseException:
-            for worker in workers:
-                worker.interrupt()
-            raise
+    workers = [Worker() for _ in calls]
+    try:
+        with ThreadPoolExecutor(len(calls)) as pool:
+            try:
+                values = [
+                    pool.submit(worker.call, function, *args, **named)
+                    for worker, args in zip(workers, calls, strict=True)
+                ]
+                return [value.result() for value in values]
+            except BaseException:
+                for worker in workers:
+                    worker.interrupt()
+                raise
+    finally:
+        for worker in workers:
+            worker.stop()
 
 
 @atexit.register
 def stop_all() -> None:
-    """End all compiler processes; they start again when they are called."""
-    for worker in (WORKER, *_more):
-        worker._stop()
+    """End the compiler process that stays; it starts again when it is called."""
+    WORKER.stop()

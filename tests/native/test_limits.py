@@ -30,7 +30,7 @@ def test_a_compilation_that_waits_for_too_long_is_told(monkeypatch):
     one = worker.Worker()
     with pytest.raises(ResourceError, match=r"compilation took longer than 0\.05 s"):
         one.call("opencl.codegen:link", "", [], [], "k.cl")
-    one._stop()
+    one.stop()
 
 
 def test_a_compilation_that_computes_for_too_long_is_told(monkeypatch):
@@ -42,7 +42,7 @@ def test_a_compilation_that_computes_for_too_long_is_told(monkeypatch):
         with pytest.raises(ResourceError, match=r"compilation took over 0\.01 s of processor time"):
             one.call("opencl.codegen:prepare", text, "k")
     assert one.call("llvm.modules:host_target").vector_bytes
-    one._stop()
+    one.stop()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process limit another's memory")
@@ -55,7 +55,7 @@ def test_compiler_processes_are_limited():
         assert one._process is not None
         assert resource.prlimit(one._process.pid, resource.RLIMIT_AS)[0] == limits.memory_limit()
     finally:
-        one._stop()
+        one.stop()
     assert 4 << 30 <= limits.memory_limit() <= 16 << 30
 
 
