@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("scipy")
 from headwater import acml
-from headwater.acml import native, routines
+from headwater.acml import native, quick, routines
 from headwater.errors import UsageError
 
 TYPES = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
@@ -40,6 +40,8 @@ def symmetric(a, uplo, hermitian=False):
 
 
 def test_usual_calls_are_compiled_and_others_general(monkeypatch):
+    if quick.library() is None:
+        pytest.skip("without a compiler, or on another Python, all calls are general")
     assert type(acml.dgemm) is type(len)
     assert pickle.loads(pickle.dumps(acml.dgemm)) == acml.dgemm
     assert str(inspect.signature(acml.dscal)) == "(n, alpha, x, incx)"
