@@ -590,7 +590,7 @@ def _shuffled_bytes(t: Translator, instruction: Instruction) -> bool:
     assert first is not None
     assert second is not None
     assert selector is not None
-    if isinstance(selector.value, Register) and selector.value.file != "s":
+    if (isinstance(selector.value, Register) and selector.value.file != "s") or instruction.fields.get("indexed"):
         return False
     bits = _value(scalar_operand(t, selector)).text
     picks = [int(bits) >> 8 * n & 255 for n in range(4)] if bits.isdigit() else [255]

@@ -605,3 +605,15 @@ def test_accesses_that_move_registers_of_the_frame(active, monkeypatch):
     text = translate(program, Mode(), Options(avx512=False)).text
     assert text.count("call i32 @hw_move_wave") == 10
     assert text.count("call i32 @hw_load_part") == 2 * PARTS  # what extends a sign, and what keeps a half
+
+
+def test_bytes_are_picked_from_registers_that_m0_names():
+    text = """
+    s_mov_b32 s16, 0x07000304
+    s_mov_b32 s9, 2
+    s_set_gpr_idx_on s9, gpr_idx(SRC0,SRC1)
+    v_perm_b32 v20, v4, v5, s16
+    s_set_gpr_idx_off
+    """
+    found, wanted = both(text, random_inputs(5, INTEGERS), 37)
+    assert (found == wanted).all()
