@@ -51,7 +51,8 @@ def get_requires_for_build_wheel(settings: Settings = None) -> list[str]:
     from hatchling import build
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [*build.get_requires_for_build_wheel(settings), *project["dependencies"]]
+    compilers = [one for one in project["dependencies"] if one.startswith(COMPILERS)]
+    return [*build.get_requires_for_build_wheel(settings), *compilers]
 
 
 def build_wheel(folder: str, settings: Settings = None, metadata: str | None = None) -> str:
@@ -70,22 +71,35 @@ def build_wheel(folder: str, settings: Settings = None, metadata: str | None = N
 
 
 def write_libraries(folder: Path) -> None:
-    """Compile the libraries into a folder. Without what compiles them, as ``pip wheel --no-build-isolation`` may be,
-    there are none: Headwater then compiles them where they are first used."""
+    """Compile the libraries into a folder. What cannot be compiled is said and left out, as Headwater compiles it where
+    it is first used: nobody's installation is to fail for other systems' libraries. Without what compiles them, as
+    ``pip wheel --no-build-isolation`` may be, there are none."""
     missing = [name for name in COMPILERS if find_spec(name) is None]
     if missing:
-        print(
-            f"headwater: {' and '.join(missing)} cannot be imported, so this wheel lacks the compiled C libraries of "
-            "headwater icd and headwater cal; they will be compiled at their first use",
-            file=sys.stderr,
-        )
+        _say(f"{' and '.join(missing)} cannot be imported, so this wheel lacks the compiled C libraries")
         return
+    from headwater.errors import HeadwaterError
+
+    def write(place: str, compiled: Callable[[], bytes]) -> None:
+        try:
+            data = compiled()
+        except HeadwaterError as error:
+            _say(f"this wheel lacks {place}: {error}")
+            return
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
     found = libraries()
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        for place, data in zip(found, threads.map(lambda compiled: compiled(), found.values()), strict=True):
-            path = folder / place
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+        list(threads.map(write, found.keys(), found.values()))
+
+
+def _say(what: str) -> None:
+    print(
+        f"headwater: {what}; headwater icd and headwater cal compile theirs at their first use",
+        file=sys.stderr,
+    )
 
 
 def libraries() -> dict[str, Callable[[], bytes]]:

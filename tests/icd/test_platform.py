@@ -9,6 +9,7 @@ import pytest
 
 import build_backend
 from headwater.bridge import library as bridge
+from headwater.errors import InternalError
 from headwater.icd import install, library, protocol
 from headwater.native import toolchain
 
@@ -305,6 +306,16 @@ def test_a_wheel_that_is_made_without_the_compiler_has_no_libraries_and_says_so(
     assert said.startswith(
         "headwater: no_such_compiler cannot be imported, so this wheel lacks the compiled C libraries"
     )
+
+
+def test_a_library_that_cannot_be_compiled_is_left_out_of_a_wheel(tmp_path, monkeypatch, capsys):
+    def fail():
+        raise InternalError("no header of that system")
+
+    monkeypatch.setattr(build_backend, "libraries", lambda: {"a/one.so": lambda: b"made", "b/two.so": fail})
+    build_backend.write_libraries(tmp_path)
+    assert [path.name for path in tmp_path.rglob("*.so")] == ["one.so"]
+    assert "this wheel lacks b/two.so: no header of that system" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("device", ["cpu", "vega64"])
