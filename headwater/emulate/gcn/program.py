@@ -333,12 +333,6 @@ def _effects(instruction: Instruction) -> Effects:
     for name, bits in _READ_SPECIALS.items():
         if name in written:
             scalar_write |= bits
-    if reads_other_lanes(instruction, what):
-        lanes_read |= vector_read
-    if what.ignores_exec:
-        lanes_write, vector_write = vector_write, 0
-        vector_read |= lanes_write
-        lanes_read |= lanes_write
     if instruction.fields.get("lds"):
         scalar_read |= 1 << M0
     indexed = instruction.fields.get("indexed", 0)
@@ -349,11 +343,18 @@ def _effects(instruction: Instruction) -> Effects:
             if indexed & bit and found is not None and isinstance(found.value, Register):
                 s, v = _range_bits(instruction, found.value)
                 scalar_read, vector_read = scalar_read | s, vector_read | v
+                vector_write |= v if name in written else 0  # v_swap_b32
         if indexed & INDEX_DEST:
             # Any of them may be written, so what they hold lives on.
             s, v = _range_bits(instruction, instruction.dests[0].register)
             scalar_read, vector_read = scalar_read | s, vector_read | v
             scalar_write, vector_write = scalar_write | s, vector_write | v
+    if reads_other_lanes(instruction, what):
+        lanes_read |= vector_read
+    if what.ignores_exec:
+        lanes_write, vector_write = vector_write, 0
+        vector_read |= lanes_write
+        lanes_read |= lanes_write
     change = ""
     if scalar_write & _FULL_EXEC:
         change = _exec_change(instruction, row.name)

@@ -7,6 +7,7 @@ SDWA, DPP and op_sel, EXEC, and what looks across lanes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.emulate.gcn.control import constant, scalar_operand, scalar_register, special, write_scalar
@@ -105,15 +106,26 @@ def fetch(t: Translator, instruction: Instruction, source: Source, raw: Fetch | 
     )
 
 
-def indexed_fetch(t: Translator, instruction: Instruction, source: Source) -> Fetch | None:
-    """A vector register whose number M0 is added to, or None for a source that is no such."""
-    indexed = instruction.fields.get("indexed", 0)
-    bit = dict(zip(("S0", "S1", "S2"), INDEX_SOURCES, strict=True)).get(source.name, 0)
-    if not indexed & bit or not isinstance(source.value, Register) or source.value.file != "v":
+_INDEX_BITS = {**dict(zip(("S0", "S1", "S2"), INDEX_SOURCES, strict=True)), "D": INDEX_DEST}
+
+
+def _choices(instruction: Instruction, operand: Source | Destination) -> range | None:
+    """The vector registers that an operand may be to whose number M0 is added; None for all other operands."""
+    register = operand.register if isinstance(operand, Destination) else operand.value
+    if not instruction.fields.get("indexed", 0) & _INDEX_BITS.get(operand.name, 0):
         return None
-    if source.value.dwords != 1:
-        raise InternalError(f"{instruction.row.name} takes a 64-bit operand by index")
-    choices = index_range(instruction, source.value)
+    if not isinstance(register, Register) or register.file != "v":
+        return None
+    if register.dwords != 1:
+        raise InternalError(f"{instruction.row.name} has a 64-bit operand by index")
+    return index_range(instruction, register)
+
+
+def indexed_fetch(t: Translator, instruction: Instruction, operand: Source | Destination) -> Fetch | None:
+    """What a vector register holds whose number M0 is added to, or None for an operand that is no such."""
+    choices = _choices(instruction, operand)
+    if choices is None:
+        return None
     index = register_index(t, len(choices))
 
     def get(part: int) -> Wide:
@@ -141,22 +153,40 @@ def spread(t: Translator, choices: range, part: int, index: str) -> str:
     return b.emit(f"getelementptr {PART}, ptr %registers, i64 {index}")
 
 
-def indexed_writer(t: Translator, instruction: Instruction, dest: Destination, exec_mask: Mask) -> Write:
+def change_indexed(t: Translator, choices: range, part: int, index: str, change: Callable[[str], str]) -> None:
+    """Give the one with the index, of all these registers, what ``change`` makes of its value."""
+    b = t.b
+    place = spread(t, choices, part, index)
+    new = change(b.emit(f"load {PART}, ptr {place}, align 64"))
+    b.line(f"store {PART} {new}, ptr {place}, align 64")
+    for n, register in enumerate(choices):
+        here = b.emit(f"getelementptr {PART}, ptr %registers, i64 {n}")
+        t.regs.set_vector(register, part, b.emit(f"load {PART}, ptr {here}, align 64"))
+
+
+_CHOSEN = Register("v", 512, 1)
+"""No program's register, for what becomes that of the register that M0 names."""
+
+
+def indexed_writer(
+    t: Translator, instruction: Instruction, dest: Destination, choices: range, exec_mask: Mask
+) -> Write:
     """A vector register whose number M0 is added to."""
     b = t.b
-    choices = index_range(instruction, dest.register)
     index = register_index(t, len(choices))
+    finish = vector_writer(t, instruction, replace(dest, register=_CHOSEN), exec_mask)
+    chosen = number(_CHOSEN)
 
     def write(part: int, value: Wide, lanes: str | None) -> None:
-        new = b.bitcast(b.splat(_value(value), PART_LANES), "u32").text
-        place = spread(t, choices, part, index)
-        if not exec_mask.full:
-            old = b.emit(f"load {PART}, ptr {place}, align 64")
-            new = b.emit(f"select {PART_MASK} {exec_mask.part(b, part)}, {PART} {new}, {PART} {old}")
-        b.line(f"store {PART} {new}, ptr {place}, align 64")
-        for n, register in enumerate(choices):
-            here = b.emit(f"getelementptr {PART}, ptr %registers, i64 {n}")
-            t.regs.set_vector(register, part, b.emit(f"load {PART}, ptr {here}, align 64"))
+        def change(old: str) -> str:
+            t.regs.set_vector(chosen, part, old)
+            finish(part, value, lanes)
+            new = t.regs.vector(chosen, part)
+            if exec_mask.full:
+                return new
+            return b.emit(f"select {PART_MASK} {exec_mask.part(b, part)}, {PART} {new}, {PART} {old}")
+
+        change_indexed(t, choices, part, index, change)
 
     return write
 
@@ -173,9 +203,9 @@ def raw_fetch(t: Translator, source: Source) -> Fetch:
     return lambda part: fixed
 
 
-def plain_fetch(t: Translator, source: Source) -> Fetch:
-    """The same, but never of another type than u32 or u64: registers are kept as what they were written as."""
-    get = raw_fetch(t, source)
+def plain_fetch(t: Translator, instruction: Instruction, source: Source) -> Fetch:
+    """A source's bits as u32 or u64: registers are kept as what they were written as."""
+    get = indexed_fetch(t, instruction, source) or raw_fetch(t, source)
 
     def bits(part: int) -> Wide:
         value = _value(get(part))
@@ -205,7 +235,7 @@ def _old(t: Translator, instruction: Instruction, dest: Destination) -> Fetch:
     if dest.type == "mask":
         mask = t.regs.mask(dest.register.index)
         return lambda part: Value(mask.part(t.b, part), "u1", PART_LANES)
-    get = vector_fetch(t, dest.register)
+    get = indexed_fetch(t, instruction, dest) or vector_fetch(t, dest.register)
     if meaning(instruction).packed:
         return lambda part: t.b.reshape(_value(get(part)), type_)
     if BITS.get(type_, 128) == 16:
@@ -237,10 +267,9 @@ def writers(t: Translator, instruction: Instruction, exec_mask: Mask, *, fenced:
     result: dict[str, Write] = {}
     for target, _ in what.assignments:
         dest = instruction.dest(target) or swapped(instruction, target)
-        if dest is not None and dest.register.file == "v" and instruction.fields.get("indexed", 0) & INDEX_DEST:
-            if dest.register.dwords != 1:
-                raise InternalError(f"{instruction.row.name} writes 64 bits by index")
-            result[target] = indexed_writer(t, instruction, dest, exec_mask)
+        choices = None if dest is None else _choices(instruction, dest)
+        if dest is not None and choices is not None:
+            result[target] = indexed_writer(t, instruction, dest, choices, exec_mask)
         elif dest is not None and dest.register.file != "s":
             result[target] = vector_writer(t, instruction, dest, exec_mask, fenced)
         elif dest is not None:
@@ -439,7 +468,7 @@ def _dpp(
     fields = instruction.fields
     sources = dpp_source_lanes(fields["dpp_ctrl"])
     across = any(s >= 0 and s // PART_LANES != lane // PART_LANES for lane, s in enumerate(sources))
-    plain = plain_fetch(t, source)
+    plain = plain_fetch(t, instruction, source)
     b = t.b
     gathered: list[Value] = []
     if across:
@@ -521,9 +550,9 @@ def lane_of(b: Builder, values: list[str], lane: str) -> str:
     return result
 
 
-def _parts_of(t: Translator, source: Source) -> list[str]:
+def _parts_of(t: Translator, instruction: Instruction, source: Source) -> list[str]:
     """All parts of a 32-bit source, read now."""
-    get = plain_fetch(t, source)
+    get = plain_fetch(t, instruction, source)
     return [t.b.splat(_value(get(part)), PART_LANES).text for part in range(PARTS)]
 
 
@@ -546,7 +575,7 @@ def _readlane(t: Translator, instruction: Instruction) -> None:
         wanted = str(int(wanted) & 63) if wanted.lstrip("-").isdigit() else b.emit(f"and i32 {wanted}, 63")
     else:
         wanted = first_active(t)
-    value = lane_of(b, _parts_of(t, source), wanted)
+    value = lane_of(b, _parts_of(t, instruction, source), wanted)
     write_scalar(t, instruction.dests[0].register, Value(value, "u32"))
 
 
@@ -554,32 +583,32 @@ def _writelane(t: Translator, instruction: Instruction) -> None:
     source, lane = instruction.source("S0"), instruction.source("S1")
     assert source is not None
     assert lane is not None
-    register = number(instruction.dests[0].register)
+    dest = instruction.dests[0]
+    register = number(dest.register)
     value = _value(scalar_operand(t, source)).text
     where = _value(scalar_operand(t, lane)).text
     b = t.b
+    choices = _choices(instruction, dest)
+    index = "" if choices is None else register_index(t, len(choices))
+    known = where.lstrip("-").isdigit()
+    if not known:
+        lane_text = b.emit(f"and i32 {where}, 63")
+        inside = b.emit(f"and i32 {lane_text}, {PART_LANES - 1}")
+        part_text = b.emit(f"lshr i32 {lane_text}, 4")
 
-    if where.lstrip("-").isdigit():
-        chosen, at = divmod(int(where) & 63, PART_LANES)
-
-        def known(part: int) -> None:
-            if part == chosen:
-                old = t.regs.vector(register, part)
-                t.regs.set_vector(register, part, b.emit(f"insertelement {PART} {old}, i32 {value}, i64 {at}"))
-            else:
-                t.regs.set_vector(register, part, t.regs.vector(register, part))
-
-        t.later(known)
-        return
-    lane_text = b.emit(f"and i32 {where}, 63")
-    inside = b.emit(f"and i32 {lane_text}, {PART_LANES - 1}")
-    part_text = b.emit(f"lshr i32 {lane_text}, 4")
-
-    def thunk(part: int) -> None:
-        old = t.regs.vector(register, part)
+    def changed(part: int, old: str) -> str:
+        if known:
+            chosen, at = divmod(int(where) & 63, PART_LANES)
+            return b.emit(f"insertelement {PART} {old}, i32 {value}, i64 {at}") if part == chosen else old
         new = b.emit(f"insertelement {PART} {old}, i32 {value}, i32 {inside}")
         here = b.emit(f"icmp eq i32 {part_text}, {part}")
-        t.regs.set_vector(register, part, b.emit(f"select i1 {here}, {PART} {new}, {PART} {old}"))
+        return b.emit(f"select i1 {here}, {PART} {new}, {PART} {old}")
+
+    def thunk(part: int) -> None:
+        if choices is None:
+            t.regs.set_vector(register, part, changed(part, t.regs.vector(register, part)))
+        else:
+            change_indexed(t, choices, part, index, lambda old: changed(part, old))
 
     t.later(thunk)
 
@@ -590,7 +619,7 @@ def _shuffled_bytes(t: Translator, instruction: Instruction) -> bool:
     assert first is not None
     assert second is not None
     assert selector is not None
-    if (isinstance(selector.value, Register) and selector.value.file != "s") or instruction.fields.get("indexed"):
+    if isinstance(selector.value, Register) and selector.value.file != "s":
         return False
     bits = _value(scalar_operand(t, selector)).text
     picks = [int(bits) >> 8 * n & 255 for n in range(4)] if bits.isdigit() else [255]
@@ -600,7 +629,7 @@ def _shuffled_bytes(t: Translator, instruction: Instruction) -> bool:
     count = 4 * PART_LANES
     # Of the eight bytes that are selected from, the low ones are S1's.
     lanes = constants([4 * lane + n % 4 + count * (n // 4) for lane in range(PART_LANES) for n in picks])
-    low, high = plain_fetch(t, second), plain_fetch(t, first)
+    low, high = plain_fetch(t, instruction, second), plain_fetch(t, instruction, first)
     write = writers(t, instruction, t.exec_mask())["D"]
     b = t.b
 

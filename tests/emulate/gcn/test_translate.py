@@ -607,13 +607,25 @@ def test_accesses_that_move_registers_of_the_frame(active, monkeypatch):
     assert text.count("call i32 @hw_load_part") == 2 * PARTS  # what extends a sign, and what keeps a half
 
 
-def test_bytes_are_picked_from_registers_that_m0_names():
-    text = """
-    s_mov_b32 s16, 0x07000304
-    s_mov_b32 s9, 2
-    s_set_gpr_idx_on s9, gpr_idx(SRC0,SRC1)
-    v_perm_b32 v20, v4, v5, s16
-    s_set_gpr_idx_off
-    """
-    found, wanted = both(text, random_inputs(5, INTEGERS), 37)
+NAMED_BY_M0 = (
+    ("SRC0,SRC1", "v_perm_b32 v20, v4, v5, s16"),
+    ("SRC0", "v_readlane_b32 s20, v4, 50\nv_readlane_b32 s21, v5, s10\nv_readfirstlane_b32 s22, v6"),
+    ("SRC0,DST", "v_mov_b32_dpp v2, v9 row_shl:1 bank_mask:0x7\nv_mov_b32_dpp v3, v10 wave_shl:1"),
+    ("SRC0,DST", "v_mov_b32_sdwa v4, v11 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1"),
+    ("DST", "v_writelane_b32 v5, s8, 50\nv_writelane_b32 v6, s8, m0"),
+    ("SRC1,DST", "v_mac_f32 v7, v6, v9\nv_add_f32_e64 v8, v6, v10 clamp\nv_add_f16 v9, v9, v10"),
+    ("SRC0,DST", "v_swap_b32 v10, v11"),
+    ("DST", "v_swap_b32 v12, v15"),
+)
+
+
+def test_registers_that_m0_names():
+    """All that an instruction does with an operand, it does with the register that M0 names."""
+    lines = ["s_mov_b32 s9, 2", "s_and_b32 s10, s10, 63", "s_mov_b32 s16, 0x07000304"]
+    for mode, code in NAMED_BY_M0:
+        lines += [f"s_set_gpr_idx_on s9, gpr_idx({mode})", code, "s_set_gpr_idx_off"]
+    lines += [f"v_mov_b32 v{21 + n}, s{20 + n}" for n in range(3)] + [
+        f"v_mov_b32 v{20 + n}, v{n}" for n in range(4, 20)
+    ]
+    found, wanted = both("\n".join(lines), random_inputs(5, INTEGERS), 37)
     assert (found == wanted).all()
