@@ -48,8 +48,7 @@ def translate(t: Context, instruction: Instruction) -> None:
         name, places = "hw_sparse_matrix", [a, factor, t.regs.consecutive(number(dest), dest.dwords), addend]
     else:
         b.declare("declare hidden void @hw_matrix(i32, i32, i32, i32, i32, i32, ptr, ptr, ptr, ptr)")
-        broadcast = (fields.get("cbsz", 0), fields.get("abid", 0)) if shape.result != "f64" else (0, 0)
-        name, numbers = "hw_matrix", (shape.m, shape.blocks, kinds, shape.per_lane, *broadcast)
+        name, numbers = "hw_matrix", (shape.m, shape.blocks, kinds, shape.per_lane, *shape.broadcast(fields))
         places = [a, factor, addend, t.regs.consecutive(number(dest), dest.dwords)]
     arguments = [f"i32 {n}" for n in numbers] + [f"ptr {place}" for place in places]
     b.line(f"call void @{name}({', '.join(arguments)})")
@@ -59,7 +58,7 @@ def translate(t: Context, instruction: Instruction) -> None:
 
 def _operand(t: Context, instruction: Instruction, name: str, shape: Shape) -> str:
     """A pointer to the registers of an operand: those of the frame, or a copy, of a constant in all lanes or of an
-    addend that the result overlaps in part."""
+    addend or indices that the result overlaps and is not."""
     source = instruction.source(name)
     assert source is not None
     value, dest = source.value, instruction.dests[0].register
@@ -69,7 +68,7 @@ def _operand(t: Context, instruction: Instruction, name: str, shape: Shape) -> s
             word = _word(value, shape.result, n)
             for part in range(PARTS):
                 t.b.line(f"store {PART} splat (i32 {word}), ptr {_in_copy(t, name, n, part)}, align 64")
-    elif name == "S2" and 0 < abs(number(value) - number(dest)) < dest.dwords:
+    elif name == "S2" and value != dest and _overlap(value, dest):
         for n in range(value.dwords):
             for part in range(PARTS):
                 text = t.regs.vector(number(value) + n, part)
@@ -78,6 +77,10 @@ def _operand(t: Context, instruction: Instruction, name: str, shape: Shape) -> s
         _to_frame(t, value)
         return t.regs.consecutive(number(value), value.dwords)
     return _in_copy(t, name, 0, 0)
+
+
+def _overlap(one: Register, other: Register) -> bool:
+    return -one.dwords < number(one) - number(other) < other.dwords
 
 
 def _word(value: Constant, result: str, register: int) -> int:

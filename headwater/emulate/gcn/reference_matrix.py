@@ -47,6 +47,14 @@ class Shape(NamedTuple):
         bits = 2 * self.per_lane
         return fields["abid"] % (32 // bits) * bits if not fields["cbsz"] else 0
 
+    def broadcast(self, fields: Mapping[str, int]) -> tuple[int, int]:
+        """How many blocks have one A, as a power of two, and which of these it is: CBSZ and ABID, as far as there are
+        blocks."""
+        if self.result == "f64":
+            return 0, 0
+        size = min(fields.get("cbsz", 0), self.blocks.bit_length() - 1)
+        return size, fields.get("abid", 0) & (1 << size) - 1
+
 
 @cache
 def shape_of(name: str) -> Shape:
@@ -79,8 +87,8 @@ def multiply(vectors: Array, instruction: Instruction) -> None:
     else:
         b = _factor(vectors, instruction, "S1", shape, shape.b)
         total = _operand(vectors, addend, shape.result)[places]
-        broadcast, chosen = instruction.fields.get("cbsz", 0), instruction.fields.get("abid", 0)
-        if broadcast and shape.result != "f64":
+        broadcast, chosen = shape.broadcast(instruction.fields)
+        if broadcast:
             a = a[[(block & ~((1 << broadcast) - 1)) + chosen for block in range(shape.blocks)]]
         for depth in range(shape.k):
             total = _step(shape.result, a[:, :, depth, None], b[:, None, :, depth], total)

@@ -219,10 +219,13 @@ v_mfma_f32_16x16x16_f16 v[36:39], v[4:5], v[6:7], v[8:11]
 v_smfmac_f32_16x16x32_f16 v[44:47], v[4:5], v[8:11], v6 abid:2
 v_smfmac_i32_16x16x64_i8 v[48:51], v[4:5], v[8:11], v6 abid:1
 v_smfmac_i32_16x16x64_i8 v[28:31], v[4:5], v[8:11], v29
+v_smfmac_i32_16x16x64_i8 v[12:15], v[4:5], v[8:11], v12
 v_mfma_f32_32x32x4_xf32 a[0:15], v[4:5], v[6:7], 0
 s_nop 15
 v_accvgpr_read_b32 v40, a3
 v_accvgpr_read_b32 v41, a14
+v_mov_b32 v42, v12
+v_mov_b32 v43, v15
 """
 
 

@@ -370,6 +370,8 @@ def test_results_of_matrix_instructions_that_overlap_what_they_are_made_of():
     v_mov_b32 v29, v9
     v_mfma_f32_4x4x4f16 v[28:31], v[28:29], v[6:7], v[10:13]
     v_mfma_f32_4x4x4f16 v[32:35], v[4:5], v[6:7], v[8:11] cbsz:2 abid:3
+    v_mfma_f32_4x4x4f16 v[44:47], v[4:5], v[6:7], v[8:11] cbsz:7 abid:15
+    v_mfma_f32_16x16x4f32 v[48:51], v4, v5, v[8:11] cbsz:1 abid:3
     v_mfma_f32_16x16x16f16 v[36:39], v[4:5], v[6:7], v[22:25]
     v_add_f32 v38, v38, v37
     v_mfma_f32_16x16x16f16 v[40:43], v[36:37], v[38:39], v[36:39]
