@@ -17,6 +17,7 @@ from headwater.views.units import memory_bytes, seconds
 
 if TYPE_CHECKING:
     from headwater.analyze.analysis import Analysis
+    from headwater.chips import Chip
     from headwater.cli.launch import TimeLimit
     from headwater.files import Array
     from headwater.jobs.job import Job
@@ -108,13 +109,18 @@ def main(words: Sequence[str]) -> int:
     return _simulate(parser().parse(words))
 
 
-def _units(text: str) -> range:
-    """Compute units as --timeline-units writes them."""
+def _units(text: str, chip: Chip) -> range:
+    """Compute units of a chip, as --timeline-units writes them."""
     first, colon, last = text.partition(":")
     begin, end = natural(first), natural(last) if colon else None
-    if begin is None or (colon and end is None):
-        raise UsageError(f"--timeline-units: {text!r:.60} are no compute units", hint="write 4, or 4:8 for 4 to 7")
-    return range(begin, begin + 1 if end is None else end)
+    units = range(begin or 0, (begin or 0) + 1 if end is None else end)
+    count = chip.compute.compute_units
+    if begin is None or (colon and end is None) or not units or units.stop > count:
+        raise UsageError(
+            f"--timeline-units: {text!r:.60} are no compute units of {chip.name}",
+            hint=f"write 4, or 4:8 for 4 to 7; there are {count}, counted from 0",
+        )
+    return units
 
 
 def _simulate(args: argparse.Namespace) -> int:
@@ -146,7 +152,9 @@ def _simulate(args: argparse.Namespace) -> int:
         changed(one.chip, args.set)  # type: ignore[attr-defined] # what there is not is said now
     if args.timeline_units is not None and (times or not args.timeline):
         raise UsageError("--timeline-units are of a launch's timeline", hint="say --timeline FILE, and no --repeat")
-    shown = True if args.timeline_units is None else _units(args.timeline_units)
+    shown: bool | range = True
+    if args.timeline_units is not None:
+        shown = _units(args.timeline_units, chips[0].chip)  # type: ignore[attr-defined]
     alone = len(chips) == 1 and not others and not args.set
     if (args.shapes or args.gains) and not alone:
         raise UsageError("--gains and --shapes are of one chip", hint="leave --sweep, --set and other chips out")

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 
 def test_set_adds_the_changed_chip(headwater, folder):
     words = "simulate vadd.cl random:65536 random:65536 --local 64 --device vega64 --json".split()
@@ -42,3 +44,12 @@ def test_shapes_that_change_results_are_left_out(headwater, folder):
     (launch,) = json.loads(done.out)["launches"]
     assert launch["gains"]
     assert not [gain for gain in launch["gains"] if gain["kind"] == "shape"]
+
+
+@pytest.mark.parametrize("units", ["4:2", "4:4", "-1:3", "0:99999", "64", "4:", ":4", "a", ""])
+def test_compute_units_that_there_are_not_are_refused_before_anything_runs(headwater, folder, units):
+    words = "simulate missing.cl -d vega64 --timeline t.json".split()
+    done = headwater(*words, f"--timeline-units={units}")
+    assert done.code == 2
+    assert f"--timeline-units: '{units}' are no compute units of Radeon RX Vega 64" in done.err
+    assert "hint: write 4, or 4:8 for 4 to 7; there are 64, counted from 0" in done.err
