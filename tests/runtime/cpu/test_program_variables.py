@@ -16,9 +16,9 @@ kernel void count(global int *x) { static global int calls = 3; if (get_global_i
 """
 
 
-def launched(program, name, values, group):
+def launched(program, name, values, group, check=None):
     array = np.array(values, np.int32)
-    program.kernels[name].prepare(array.shape, (group,))([program.device.wrap(array)])
+    program.kernels[name].prepare(array.shape, (group,), check=check)([program.device.wrap(array)])
     return array.tolist()
 
 
@@ -34,3 +34,11 @@ def test_kernels_share_the_programs_variables_whatever_their_groups(name, check,
     assert launched(program, "read", [0] * 512, 512) == [80] * 512
     assert [launched(program, "count", [0], 1)[0], launched(program, "count", [0] * 64, 64)[0]] == [4, 5]
     assert launched(other, "read", [0] * 2, 2) == [5] * 2
+
+
+@pytest.mark.parametrize("name", ["cpu", "vega64"])
+def test_checked_launches_have_variables_of_their_own(name):
+    program = hw.device(name).build(SOURCE, "x.cl", "-cl-std=CL3.0")
+    for check in (False, True):
+        launched(program, "write", [40 + check], 1, check=check)
+    assert [launched(program, "read", [0], 1, check=check) for check in (False, True)] == [[80], [82]]
