@@ -56,11 +56,8 @@ def translate(t: Translator, instruction: Instruction, place: Place) -> bool:
     places = [regs.consecutive(low, 1), "null" if at.high is None else regs.consecutive(low + 1, 1)]
     places += [regs.consecutive(first, moves.dwords) for first in moves.registers]
     moved = [first + n for first in moves.registers for n in range(moves.dwords)]
-    for register in [
-        low,
-        *([] if at.high is None else [low + 1]),
-        *moved,
-    ]:  # a load keeps what lanes have that EXEC excludes
+    addresses = [low] if at.high is None else [low, low + 1]
+    for register in [*addresses, *moved]:  # a load keeps what lanes have that EXEC excludes
         regs.write_back(register)
     offsets = [(at.offset + offset & 0xFFFFFFFF) << 32 * n for n, offset in enumerate(moves.offsets)]
     info = instruction.address << 32 | moves.nbytes << 16 | at.how | (WRITE if moves.writes else 0)

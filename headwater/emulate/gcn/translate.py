@@ -78,7 +78,8 @@ class Translation:
     def modules(self, most: int) -> list[str]:
         """At most so many modules, that are compiled apart and linked; fewer where that would take longer."""
         length = sum(map(len, self.functions.values()))
-        return chunks.modules(self.functions, self.common, max(1, min(most, length // LEAST_MODULE)))
+        count = max(1, min(most, len(self.functions), length // LEAST_MODULE))
+        return chunks.modules(self.functions, self.common, count)
 
 
 LEAST_MODULE = 500_000

@@ -567,6 +567,14 @@ def test_selectors_that_are_known_make_one_shuffle():
     assert text.count("shufflevector <64 x i8>") == 2 * PARTS
 
 
+def test_one_function_is_one_module(monkeypatch):
+    """However long it is, as nothing would be left for a second compiler process."""
+    monkeypatch.setattr("headwater.emulate.gcn.translate.LEAST_MODULE", 1)
+    code = code_of("v_add_f32 v20, v4, v5")
+    program = read_program(lambda at: decode(code, at, "gfx900"), 0, "gfx900", lambda at: at < len(code))
+    assert len(translate(program, Mode(), Options()).modules(8)) == 1
+
+
 MOVED_IN_THE_FRAME = """
 v_lshlrev_b32 v3, 4, v0
 s_mov_b64 s[20:21], exec
