@@ -94,6 +94,8 @@ def main() -> int:
     parser.add_argument("--warm", type=float, default=0.3, help="most seconds on a cache that knows the kernel (0.3)")
     args = parser.parse_args()
     chosen = {name: s for name, s in cases().items() if not args.only or any(word in name for word in args.only)}
+    if not chosen:
+        parser.error(f"no kernel's name has {' or '.join(args.only)}")
     rows = sorted(((measure(script), name) for name, script in chosen.items()), reverse=True)
     print("| kernel | cold s | of processor time | warm s | of processor time |\n|---|---|---|---|---|")
     fine = True

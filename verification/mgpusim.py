@@ -3,7 +3,8 @@
     python -m verification.mgpusim --checkout DIR [--device mi300a] [--only kmeans]
 
 DIR is a checkout of sarchlab/mgpusim. Its objects are as clang leaves them, not linked. Each line names a kernel and
-its largest difference; exit status 1 if one is larger than rounding allows, or a kernel does not run.
+its largest difference; exit status 1 if one is larger than rounding allows, or a kernel does not run, or none has the
+name asked for.
 """
 
 from __future__ import annotations
@@ -426,7 +427,7 @@ def main() -> int:
             )
             for args in run.calls:
                 kernel[run.whole, run.group](*args, **({"lds": run.lds} if run.lds else {}))
-            worst = max(difference(got, expected) for got, expected in run.expected)
+            worst = float(np.max([difference(got, expected) for got, expected in run.expected]))  # NaN if one is
         except HeadwaterError as error:
             print(f"{run.kernel}: {error}")
             wrong += 1
@@ -434,7 +435,7 @@ def main() -> int:
         wrong += not worst < ROUNDING
         print(f"{run.kernel}: {'differs' if not worst < ROUNDING else 'right'}, {worst:.1e}", flush=True)
     print(f"{ran} kernels, {wrong} wrong")
-    return 1 if wrong else 0
+    return 1 if wrong or not ran else 0
 
 
 if __name__ == "__main__":

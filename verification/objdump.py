@@ -4,7 +4,7 @@
 
 Each FILE is a code object, linked or not. Every instruction that objdump finds is decoded and printed here; what
 differs is shown with its bytes, once for each mnemonic. Instructions with the same bytes are compared once. Exit status
-1 if any differ.
+1 if any differ, or none was found.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def main() -> int:
         f"{len(options.files):,} files, {total:,} instructions, {len(known):,} different ones: {wrong:,} differ, "
         f"of {len(examples)} mnemonics"
     )
-    return 1 if wrong else 0
+    return 1 if wrong or not total else 0
 
 
 if __name__ == "__main__":
