@@ -299,6 +299,10 @@ static Object by_plan(const Plan *plan, Object const *args, i64 count)
                 continue;
             // a size as a number of the routine's type: float rounds those above 2**24
             const double size = !q->parts ? *(int *)first[i] : plan->single ? *(float *)first[i] * (1 + 0x1p-23) : first[i][0];
+            if (!(size >= 0 && size <= INT_MAX)) { // LAPACK's sizes have 32 bits, and it wraps around itself
+                failed = 1;
+                break;
+            }
             const i64 wanted = most(size, 1);
             p[i] = block[blocks++] = api.allocate((wanted + 1) * q->bytes);
             failed |= !p[i];
@@ -324,7 +328,7 @@ Object hw_call(Object self, Object const *args, i64 count)
 {
     const Plan *plan = api.address(*(Object *)((char *)self + api.head));
     const Object found = by_plan(plan, args, count);
-    return found ? found : api.vectorcall(plan->general, args, count, 0);
+    return found || api.error() ? found : api.vectorcall(plan->general, args, count, 0);
 }
 
 // A function of vector maths: `loop` is NumPy's of one operand and one result. By the arguments (n, x, y), or (x, y) of

@@ -58,13 +58,15 @@ def extension() -> Any:
 def _address(library: str, name: str) -> int:
     extension()
     capsule = import_module(f"scipy.linalg.cython_{library}").__pyx_capi__[name]
-    python = ctypes.pythonapi
-    python.PyCapsule_GetName.restype = ctypes.c_char_p
-    python.PyCapsule_GetName.argtypes = [ctypes.py_object]
-    python.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    address: int = python.PyCapsule_GetPointer(capsule, python.PyCapsule_GetName(capsule))
+    address: int = _capsule_pointer(capsule, _capsule_name(capsule))
     return address
+
+
+# prototypes, since types that were set on ctypes.pythonapi's functions would be everybody's
+_capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
 
 class Illegal(Exception):
@@ -319,6 +321,11 @@ class Routine(Planned):
             for (at, p), first in zip(unknown, firsts, strict=True):
                 # LAPACK gives sizes as numbers of the routine's type: float32 rounds those above 2**24, so add an ulp.
                 wanted = first[0] if p.type == "i" else np.nextafter(first[0].real, np.inf)
+                if not 0 <= wanted <= _INT_MAX:
+                    raise UsageError(
+                        f"{self.row.name}: {p.name} would have {float(wanted):.0f} elements, and sizes have 32 bits",
+                        hint="cut the problem in parts",
+                    )
                 size = max(int(wanted), 1)
                 made = np.empty(size + 1, self._dtypes[p.type])
                 keep.append(made)

@@ -45,13 +45,17 @@ _CODES = (
 
 
 class Planned:
-    """An object that `call.c` takes its plan from: its address is behind the object's head."""
+    """An object that `call.c` takes its plan from: its address is behind the object's head. No attribute leads there:
+    without a plan, or with another one, a call would crash the process."""
 
     __slots__ = ("plan",)
-    plan: int
 
     def __reduce__(self) -> tuple[Any, ...]:  # copies of a builtin function are looked up by name in what this gives
         return import_module, ("headwater.acml",)
+
+
+_plan: Any = Planned.__dict__["plan"]
+del Planned.plan  # type: ignore[attr-defined]
 
 
 class _Method(ctypes.Structure):
@@ -94,7 +98,7 @@ def _is_known() -> bool:
     if _HEAD != 16:  # without its lock (free-threaded), arrays may change between a test and the call
         return False
     probe, planned, text = np.zeros((3, 5), order="F"), Planned(), "xNx"
-    planned.plan = 2**40
+    _plan.__set__(planned, 2**40)
 
     def word(value: Any, at: int) -> int | None:
         return ctypes.c_void_p.from_address(id(value) + at).value
@@ -103,7 +107,7 @@ def _is_known() -> bool:
     shape, strides = (ctypes.c_longlong * 2 for _ in range(2))
     return (
         word(probe, _HEAD - 8) == id(np.ndarray)
-        and word(planned, _HEAD) == id(planned.plan)
+        and word(planned, _HEAD) == id(_plan.__get__(planned))
         and fields[0] == probe.ctypes.data
         and ctypes.c_int.from_address(id(probe) + _HEAD + 8).value == 2
         and list(shape.from_address(fields[1] or 0)) == [3, 5]
@@ -125,9 +129,7 @@ def builtin(entry: str, name: str, document: str, planned: Planned, keep: list[A
     address = ctypes.cast(found, ctypes.c_void_p).value
     method = _Method(name.encode(), address, flags, document.encode())
     keep.append(method)
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    return make(ctypes.addressof(method), planned, "headwater.acml")
+    return _new_function(ctypes.addressof(method), planned, "headwater.acml")
 
 
 def compiled(row: Row, planned: Planned, address: int, dtypes: dict[str, Any], general: Callable[..., Any]) -> Any:
@@ -173,7 +175,7 @@ def compiled(row: Row, planned: Planned, address: int, dtypes: dict[str, Any], g
     head = [address, id(general), arguments, len(parameters), _RESULTS.index(result), row.prefix in "sc"]
     plan = np.array([*head, *(array.ctypes.data for array in arrays)], np.int64)
     keep += [arrays, plan]
-    planned.plan = plan.ctypes.data
+    _plan.__set__(planned, plan.ctypes.data)
     text = f"{row.name}({', '.join(p.name for p in parameters if not p.hidden)})"
     document = f"{text}\n--\n\n``{text}``: the routine of {row.library.upper()}; see `headwater.acml.native.Routine`."
     return builtin("hw_call", row.name, document, planned, keep)
@@ -182,7 +184,7 @@ def compiled(row: Row, planned: Planned, address: int, dtypes: dict[str, Any], g
 def planned(words: Array, keep: list[Any]) -> Planned:
     """An object with a plan of such words, which point to what is kept."""
     found = Planned()
-    found.plan = words.ctypes.data
+    _plan.__set__(found, words.ctypes.data)
     keep.append(words)
     return found
 
@@ -250,6 +252,10 @@ def product(general: Callable[..., Any]) -> tuple[Any, Array]:
 
 
 _kept: list[Any] = []
+# a prototype, since types that were set on ctypes.pythonapi's function would be everybody's
+_new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
+    ("PyCFunction_NewEx", ctypes.pythonapi)
+)
 
 
 def _kind(p: Parameter, row: Row) -> str:

@@ -1,5 +1,6 @@
 """BLAS and LAPACK under ACML's names: results against NumPy, and what wrong arguments give."""
 
+import ctypes
 import inspect
 import pickle
 
@@ -344,6 +345,45 @@ def test_flags_are_letters(flag):
     assert (c == np.eye(2)).all()
     assert acml.dsygv(12, "N", "U", 2, c, 2, ONE, 2, np.zeros(2)) == -1  # not 1
     assert acml.dsygv(1, "N", "U", 2, c, 2, ONE, 2, np.zeros(2)) == 0
+
+
+@pytest.mark.parametrize("size", [2.0**31, 1e12, -5.0, float("nan")])
+def test_workspaces_of_more_elements_than_32_bits_count_are_refused_before_the_call(size):
+    """-5: LAPACK's own sum of the size wraps around."""
+    calls = []
+
+    @ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 9)
+    def dsyev(*pointers):
+        calls.append(ctypes.c_int.from_address(pointers[7]).value)
+        ctypes.c_double.from_address(pointers[6]).value = size
+
+    stub = native.Routine(routines.row("dsyev"))
+    stub._function = dsyev
+    address = ctypes.cast(dsyev, ctypes.c_void_p).value
+    quickly = quick.compiled(stub.row, quick.Planned(), address, stub._dtypes, stub.general)
+    for call in (quickly or stub.general, stub.general):
+        with pytest.raises(UsageError, match=r"dsyev: work would have .* elements, and sizes have 32 bits"):
+            call("N", "U", 2, ONE.copy("F"), 2, np.zeros(2))
+    assert set(calls) == {-1}  # asked for the size, and no more
+
+
+def test_the_plan_of_a_call_cannot_be_replaced():
+    planned = acml.dgemm.__self__
+    with pytest.raises(AttributeError):
+        del planned.plan
+    planned.plan = 0
+    c = np.zeros((2, 2), order="F")
+    acml.dgemm("N", "N", 2, 2, 2, 1.0, ONE, 2, ONE, 2, 0.0, c, 2)
+    assert (c == ONE).all()
+    del planned.plan
+    with pytest.raises(AttributeError):
+        acml.matmul.__self__.plan = 0
+
+
+def test_types_of_functions_that_all_libraries_share_are_left_alone():
+    assert acml.dgemm
+    for name in ("PyCFunction_NewEx", "PyCapsule_GetName", "PyCapsule_GetPointer"):
+        assert getattr(ctypes.pythonapi, name).restype is ctypes.c_int
 
 
 @pytest.mark.parametrize("alpha", [10**400, "1", None, [1.0, 2.0]])
