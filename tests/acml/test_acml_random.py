@@ -232,6 +232,8 @@ def test_wrong_arguments_of_generators():
         (lambda: Generator().binomial(3, 2**40, 0.5), "do not fit into 32 bits"),
         (lambda: Generator().poisson(3, 1e12), "do not fit into 32 bits"),
         (lambda: Generator().geometric(3, 1e-300), "do not fit into 32 bits"),
+        (lambda: Generator().negativebinomial(3, 10, 1e-308), "do not fit into 32 bits"),
+        (lambda: Generator().hypergeometric(3, 10**18, 10**17, 10**17), "do not fit into 32 bits"),
         (lambda: Generator().discreteuniform(3, 0, 2**31), "discreteuniform: b is 2147483648"),
         (lambda: Generator(dtype=np.float32).discreteuniform(3, 0, 2**24), "float32 numbers have 24 bits"),
         (lambda: Generator().draw("normal", 3), "no distribution .normal."),

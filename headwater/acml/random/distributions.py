@@ -64,11 +64,16 @@ TABLE = 1 << 16
 """Values of a distribution function that are computed at once; in wider ones each result is searched by bisection."""
 
 
-def _inside(values: Array, distribution: Callable[[Array], Any], least: float, most: float) -> Any:
-    """For each uniform number the least whole k whose distribution function is larger."""
+def _refuse_large(least: float) -> None:
+    """UsageError where no result fits into 32 bits."""
     if least > INT_MAX:
         raise UsageError(f"results of about {least:.3g} do not fit into 32 bits")
-    first, last = max(0, int(least)), ceil(most)
+
+
+def _inside(values: Array, distribution: Callable[[Array], Any], least: float, most: float) -> Any:
+    """For each uniform number the least whole k whose distribution function is larger."""
+    _refuse_large(least)
+    first, last = max(0, int(least)), ceil(min(most, 2.0 * INT_MAX))  # larger results do not fit into 32 bits
     if last - first <= TABLE:
         k = np.arange(first, last + 1, dtype=np.float64)
         return np.searchsorted(distribution(k)[:-1], values, side="right") + first
@@ -106,6 +111,7 @@ def _hypergeometric(u: Array, population: int, sample: int, special: int) -> Any
     others = population - special
     mean = sample * (special / population) if population else 0.0
     spread = 12 * sqrt(mean * (others / max(population, 1))) + 40
+    _refuse_large(mean - spread)
     least, most = max(0, sample - others, int(mean - spread)), min(sample, special, ceil(mean + spread))
     k = np.arange(least, most, dtype=np.float64)
     # from the quotients of neighbours: logarithms of factorials have few digits in common where the population is large

@@ -43,8 +43,8 @@ class Generator:
         self.device: Device | None = resolve(device) if device is not None else None
 
     def skip(self, count: int) -> Generator:
-        """This generator ``count`` numbers later; it stays as it is itself. For mt19937 that takes a few
-        nanoseconds a number, for the others no time."""
+        """This generator ``count`` numbers later; it stays as it is itself. That takes no time, but
+        for mt19937, which computes what it skips."""
         steps = counted(count, "a count of numbers to skip")
         if steps < 0:
             raise UsageError("a generator skips forward only")
