@@ -18,6 +18,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from headwater.base.arrays import Array
+from headwater.base.numbers import whole
 from headwater.errors import UsageError
 from headwater.pictures.pixels import Colours, pixels
 
@@ -137,10 +138,11 @@ def animate(
     show them. ``frames``: how many; without it a window or terminal goes on until it is closed or interrupted.
     ``fps``: pictures a second at most. ``limits``: give them, or each picture has its own.
     """
-    if frames is not None and (not isinstance(frames, int) or frames < 1):
+    if frames is not None and (whole(frames) or 0) < 1:
         raise UsageError(f"frames is the number of pictures, not {frames!r}")
-    if not isinstance(fps, (int, float)) or not _SLOWEST <= fps <= _FASTEST:
+    if not isinstance(fps, (int, float, np.integer, np.floating)) or not _SLOWEST <= fps <= _FASTEST:
         raise UsageError(f"fps is a number of pictures a second, from {_SLOWEST} to {_FASTEST}, not {fps!r}")
+    fps = float(fps)
 
     def made() -> Iterator[Picture]:
         number = 0

@@ -106,6 +106,11 @@ def test_pictures_a_second_are_a_number(tmp_path, fps):
         hw.animate(lambda i: np.zeros((2, 2), np.uint8), 2, tmp_path / "a.gif", fps=fps)
 
 
+@pytest.mark.parametrize("fps", [np.float32(20), np.int64(20)])
+def test_numbers_of_animations_may_be_numpys(fps):
+    assert len(hw.animate(lambda i: np.zeros((2, 2), np.uint8), np.int64(2), fps=fps).pictures) == 2
+
+
 def test_heat_rises_through_red_and_yellow():
     shown = pixels(np.array([[0, 85, 170, 255]], np.uint8), colours="heat")[0]
     assert shown.tolist() == [[0, 0, 0, 255], [255, 0, 0, 255], [255, 255, 0, 255], [255, 255, 255, 255]]
