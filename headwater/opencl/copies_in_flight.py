@@ -420,6 +420,20 @@ _ARGUMENTS = 7
 """A group's table: how many copies its first work-item has begun; then of each of the last `MOST` its place in the
 source (file, line, column) and its arguments but the event: two addresses, number of elements, stride or 0."""
 
+_PLACE = """\
+  %file.32 = $NARROW %file$TO_32
+  %line.32 = $NARROW %line$TO_32
+  %column.32 = $NARROW %column$TO_32"""
+
+
+def _loaded_place(pointer: str, first: int) -> str:
+    """Load a place in the source from an entry, from its word ``first`` on."""
+    return "\n".join(
+        f"  %{name}.at = getelementptr $A, {pointer} %entry, i32 {number}\n  %{name} = load $A, {pointer} %{name}.at"
+        for number, name in enumerate(("file", "line", "column"), first)
+    )
+
+
 _PARTS = {
     "IN_FLIGHT": """\
   %oldest.at = getelementptr $A, $P %t, i32 1
@@ -446,10 +460,9 @@ _PARTS = {
         f"  %d{n} = icmp ne $A %c{n}, %g{n}\n  %differs.{n} = or i1 {f'%differs.{n - 1}' if n else 'false'}, %d{n}"
         for n in range(_ARGUMENTS)
     ),
-    "PLACE": """\
-  %file.32 = $NARROW %file$TO_32
-  %line.32 = $NARROW %line$TO_32
-  %column.32 = $NARROW %column$TO_32""",
+    "PLACE": _PLACE,
+    "KEPT_PLACE": f"{_loaded_place('$P', 1)}\n{_PLACE}",
+    "GROUP_PLACE": f"{_loaded_place('$L', 0)}\n{_PLACE}",
 }
 """What several of the functions do: which copies are in flight, a copy's entry, a place in the source for `TELL`."""
 
@@ -612,13 +625,7 @@ loop:
 look:
 $ENTRY
   %live = icmp ne $A %token, 0
-  %file.at = getelementptr $A, $P %entry, i32 1
-  %file = load $A, $P %file.at
-  %line.at = getelementptr $A, $P %entry, i32 2
-  %line = load $A, $P %line.at
-  %column.at = getelementptr $A, $P %entry, i32 3
-  %column = load $A, $P %column.at
-$PLACE
+$KEPT_PLACE
   call void @$TELL(i1 %live, i32 $NEVER_WAITED, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
   %n.next = add $A %n, 1
   br label %loop
@@ -675,13 +682,7 @@ define internal void $NAME($P %t) alwaysinline {
   %known = load $A, $L $GROUP
   %fewer = icmp ult $A %n, %known
 $GROUP_ENTRY
-  %file.at = getelementptr $A, $L %entry, i32 0
-  %file = load $A, $L %file.at
-  %line.at = getelementptr $A, $L %entry, i32 1
-  %line = load $A, $L %line.at
-  %column.at = getelementptr $A, $L %entry, i32 2
-  %column = load $A, $L %column.at
-$PLACE
+$GROUP_PLACE
   call void @$TELL(i1 %fewer, i32 $DIFFERS, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
   ret void
 }"""
