@@ -24,7 +24,7 @@ import numpy as np
 from headwater.acml.costs import Costs, best, kept, of, work_of
 from headwater.acml.native import extension
 from headwater.acml.quick import product
-from headwater.errors import HeadwaterError, UsageError
+from headwater.errors import HeadwaterError, ResourceError, UsageError
 from headwater.runtime import Device, stream
 from headwater.runtime.interface import resolve
 
@@ -282,7 +282,7 @@ class Choice:
             if len(ways) > 1:
                 return together(a, b, replace(self.made, chosen=ways))
             return ways[0].product(a, ways[0].keep(b))
-        except MemoryError:  # of a GPU, as CuPy's is; the processor has its own
+        except (MemoryError, ResourceError):  # CuPy's for a GPU's memory, and ours; the processor has its own
             self.settled, self.chosen = True, present()[:1]
             return _processor().product(a, b)
 

@@ -10,7 +10,7 @@ import pytest
 from headwater import acml
 from headwater.acml import costs, split
 from headwater.acml.costs import Costs
-from headwater.errors import KernelFault, UsageError
+from headwater.errors import KernelFault, ResourceError, UsageError
 
 pytest.importorskip("scipy")
 threadpoolctl = pytest.importorskip("threadpoolctl")
@@ -187,13 +187,14 @@ def test_first_products_of_a_size_try_the_ways_that_may_be_fastest(contest, monk
     assert not split.Choice(100, 11, 11, "d").factors
 
 
-def test_memory_that_a_gpu_has_not_is_the_processors(contest, monkeypatch):
+@pytest.mark.parametrize("error", [MemoryError, ResourceError])
+def test_memory_that_a_gpu_has_not_is_the_processors(contest, monkeypatch, error):
     _near, far = contest
     calls = []
 
     def product(a, kept, out=None):
         calls.append(1)
-        raise MemoryError
+        raise error("no memory")
 
     monkeypatch.setattr(far, "product", product)
     a = np.ones((10, 10))
