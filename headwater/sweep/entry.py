@@ -31,9 +31,8 @@ def sweep(
 
     ``plan``: a TOML file's path, or what such a file has as tables (docs/sweep.md). ``workers``: processes of this
     machine, by default one for each processor. ``dask``: the address of a Dask scheduler, "local", or a
-    ``distributed.Client``; ``part``: only
-    this one of so many parts, from 1 on, as ``(3, 8)``; ``retry``: compute points again that failed. ``progress`` is
-    called a few times a second.
+    ``distributed.Client``; ``part``: only this one of so many parts, from 1 on, as ``(3, 8)``; ``retry``: compute
+    points again that failed. ``progress`` is called a few times a second.
 
     UsageError for a plan or a part that is wrong. A point that fails is a row with its message.
     """
