@@ -600,18 +600,22 @@ class PlainKernel:
                 raise LaunchError(f"{kernel.name} takes no {next(iter(named))} in plain Python")
             kinds = kernel._kinds(given)
             for at, (kind, value) in enumerate(zip(kinds, given, strict=True)):
-                _check_range(f"argument {at + 1}, {kernel.parameters[at]}, of {kernel.name}", kind, value)
+                _check_number(f"argument {at + 1}, {kernel.parameters[at]}, of {kernel.name}", kind, value)
             plain.run(kernel.python_function, extents, of_group, lambda shared: _plain_arguments(kinds, given, shared))
 
         return launch
 
 
-def _check_range(what: str, kind: Type, value: Any) -> None:
-    """Refuse whole numbers that their type does not hold, as devices do."""
-    if isinstance(kind, Scalar) and kind.kind in "iu" and isinstance(value, int):
-        holds = np.iinfo(kind.dtype)
-        if not holds.min <= value <= holds.max:
-            raise LaunchError(f"{what}: {value} does not fit {kind.name}, which holds {holds.min} to {holds.max}")
+def _check_number(what: str, kind: Type, value: Any) -> None:
+    """Refuse numbers for whole types that are not whole, or that the type does not hold, as devices do."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(kind, Scalar) or kind.kind not in "iu":
+        return
+    if isinstance(number, float):
+        raise LaunchError(f"{what}: {number!r} is not a whole number", hint=f"pass int({number!r}) if that is meant")
+    holds = np.iinfo(kind.dtype)
+    if isinstance(number, int) and not holds.min <= number <= holds.max:
+        raise LaunchError(f"{what}: {number} does not fit {kind.name}, which holds {holds.min} to {holds.max}")
 
 
 def _array_hint(value: Any, element: Type | None = None) -> str:

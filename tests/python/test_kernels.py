@@ -171,9 +171,12 @@ def test_arguments_that_no_kernel_takes_are_refused_in_plain_python_too():
 
     out = np.zeros(4, np.int32)
     for launch in (fill[4, None], fill.python[4, None]):
-        for number in (1 << 40, -(1 << 31) - 1):
+        for number in (1 << 40, -(1 << 31) - 1, np.int64(1 << 40), np.uint32(1 << 31)):
             with pytest.raises(LaunchError, match=f"{number} does not fit int(32)?, which holds"):
                 launch(out, number)
+        for part in (1.5, 2.0, np.float32(1.5), np.nan, np.inf):
+            with pytest.raises(LaunchError, match="is not a whole number"):
+                launch(out, part)
     for launch in (double[4, None], double.python[4, None]):
         for given, hint in (
             (np.ones(4, ">f4"), ".astype(np.float32)"),
