@@ -261,6 +261,18 @@ print([p.get_build_info(device, size) for p in made])
     assert host(text) == "[14, 0]\n"
 
 
+def test_the_size_of_variables_follows_the_files_that_a_source_includes(tmp_path):
+    """Each host has a server of its own, and all of them one cache."""
+    text = f"""
+size = cl.program_build_info.GLOBAL_VARIABLE_TOTAL_SIZE
+source = '#include "own.h"\\nkernel void f(global int *x) {{ x[0] = a[0]; }}'
+print(cl.Program(ctx, source).build(["-cl-std=CL3.0", "-I", {str(tmp_path)!r}]).get_build_info(device, size))
+"""
+    for count in (2, 5):
+        (tmp_path / "own.h").write_text(f"global int a[{count}] = {{1}};")
+        assert host(text) == f"{4 * count}\n"
+
+
 @pytest.mark.skipif(shutil.which("clinfo") is None, reason="needs clinfo")
 def test_clinfo_lists_the_devices():
     environ = {**os.environ, **install.environment(), "HEADWATER_ICD_DEVICES": "vega64,cpu"}

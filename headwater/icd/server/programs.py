@@ -14,7 +14,7 @@ from headwater.errors import HeadwaterError, UsageError
 from headwater.icd.constants import CL
 from headwater.icd.protocol import DIMENSIONS, KINDS
 from headwater.icd.server.devices import abilities_of
-from headwater.opencl import clang, extensions
+from headwater.opencl import clang, extensions, includes
 from headwater.runtime.interface import Device, DeviceProgram
 
 if TYPE_CHECKING:
@@ -72,16 +72,21 @@ def variable_bytes(unit: Unit) -> int:
     """The size of a program's variables in global memory, which OpenCL C has from 2.0 on."""
     if "-cl-std=CL2" not in unit.options and "-cl-std=CL3" not in unit.options:
         return 0
+    if includes.present(unit.source):  # what it has follows from files, too
+        return _variable_bytes(unit)
     key = cache.key("variable bytes 1", native_state(__name__), unit.source, unit.options)
     entry = cache.get(key)
     if entry is None:
-        from headwater.llvm.ir import Module
-        from headwater.opencl.program_variables import variables
-
-        module = Module(clang.compile_to_ir(unit.source, NAME, unit.options).ir)
-        total = sum(module.global_bytes(f"@{name}") for name in variables(module))
-        entry = cache.put(key, {"bytes": str(total).encode()})
+        entry = cache.put(key, {"bytes": str(_variable_bytes(unit)).encode()})
     return int((entry / "bytes").read_bytes())
+
+
+def _variable_bytes(unit: Unit) -> int:
+    from headwater.llvm.ir import Module
+    from headwater.opencl.program_variables import variables
+
+    module = Module(clang.compile_to_ir(unit.source, NAME, unit.options).ir)
+    return sum(module.global_bytes(f"@{name}") for name in variables(module))
 
 
 def check(device: Device, unit: Unit) -> str:
