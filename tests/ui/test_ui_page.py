@@ -256,6 +256,7 @@ def test_breakpoints_are_set_in_the_sources_margin(tab):
     numbers = page.locator(".source .cm-lineNumbers .cm-gutterElement")
     numbers.filter(has_text="3").first.click()
     numbers.filter(has_text="5").first.click()
+    numbers.filter(has_text="4").first.click(button="right")
     assert marks.count() == 2
     page.click("#tab-step")
     page.fill("#step-words", "y=ones:64 x=arange:64 a=2")

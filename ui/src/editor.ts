@@ -235,7 +235,9 @@ export function editor(parent: Element, wanted: Wanted): Handle {
     wanted.broke?.(number, on);
     return true;
   };
-  const domEventHandlers = { mousedown: (of: EditorView, line: { from: number }) => toggle(of, line.from) };
+  const domEventHandlers = {
+    mousedown: (of: EditorView, line: { from: number }, event: Event) => (event as MouseEvent).button === 0 && toggle(of, line.from),
+  };
   const extensions: Extension[] = [
     EditorView.cspNonce.of(wanted.nonce),
     breaks,

@@ -261,7 +261,7 @@ class Page {
     Object.assign(this.state, { files: { [example.name]: example.text }, main: example.name, words: example.words, trips: "", arguments: "", hit: "", global: example.global, local: example.local, shape: example.shape, lds: example.lds, kernel: example.kernel, options: "", assembly: "" });
     this.parts.build.value = "";
     this.showing = true;
-    for (const { id } of document.querySelectorAll<HTMLInputElement>("[id^=assumed-]")) (document.getElementById(id) as HTMLInputElement).value = "";
+    for (const input of document.querySelectorAll<HTMLInputElement>("[id^=assumed-]")) input.value = "";
     for (const name of ["words", "global", "local", "shape", "lds"] as const)
       for (const input of document.querySelectorAll<HTMLInputElement>(`[data-field=${name}]`)) input.value = this.state[name];
   }
