@@ -31,6 +31,8 @@ _PUBLIC = {
     "spread": "headwater.jobs.parts",
     "show": "headwater.pictures.show",
     "animate": "headwater.pictures.show",
+    "from_wgpu": "headwater.pictures.textures",
+    "to_wgpu": "headwater.pictures.textures",
     "iterator": "headwater.brook.iterators",
     "kernel": "headwater.runtime.python",
     "stream_kernel": "headwater.runtime.brook.python_kernels",
@@ -103,6 +105,7 @@ if TYPE_CHECKING:
     from headwater.jobs.parts import spread as spread
     from headwater.jobs.spread import map as map
     from headwater.pictures.show import animate as animate, show as show
+    from headwater.pictures.textures import from_wgpu as from_wgpu, to_wgpu as to_wgpu
     from headwater.runtime import (
         Device as Device,
         Event as Event,
