@@ -6,16 +6,15 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from headwater.base import cache
+from headwater.base import cache, processes
 from headwater.errors import UsageError
 
 
 def server_text() -> str:
-    """What a library reads beside itself: the Python that runs the server, and where Headwater lies if that is not
-    among its packages."""
-    return f"{sys.executable}\n{Path(__file__).resolve().parents[2]}\n"
+    """What a library reads beside itself: the Python that runs the server, and where Headwater and the packages that
+    it needs lie if they are not among its own."""
+    return f"{sys.executable}\n{processes.import_path()}\n"
 
 
 def server_environment() -> dict[str, str]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from headwater.base import cache, temporary
+from headwater.base import cache, processes, temporary
 from headwater.base.messages import HEADER
 
 MOST_ANSWER_BYTES: Final = 64 << 20
@@ -155,7 +155,7 @@ class Pool:
     async def _process(module: str, folder: str, pipe: int) -> asyncio.subprocess.Process:
         """A process of ours with its folder and the cache's."""
         environment = {**os.environ, **cache.environment(), "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        environment["PYTHONPATH"] = str(Path(__file__).resolve().parents[2])
+        environment["PYTHONPATH"] = processes.import_path()
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", module, folder, environment["HEADWATER_CACHE_DIR"]),
             stdin=pipe,
