@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 from headwater.base import reading, temporary
 from headwater.errors import InternalError, ResourceError, SourceError, Span, UsageError, span_of_bytes
@@ -19,7 +20,7 @@ from headwater.llvm.ir import Module
 from headwater.llvm.metadata import elements, numbers, strings
 from headwater.llvm.text import type_end, unescaped, with_names
 from headwater.native import limits, toolchain
-from headwater.opencl import extensions, includes, tables, unsupported
+from headwater.opencl import extensions, includes, tables, units, unsupported
 from headwater.opencl.kernels import (
     HIP_OPTION,
     Access as Access,
@@ -207,11 +208,17 @@ def _confined(folder: str) -> tuple[str, ...]:
 
 
 def run_clang(
-    arguments: Sequence[str], source: str | bytes = b"", *, cwd: str | None = None, timeout: float = TIMEOUT_SECONDS
+    arguments: Sequence[str],
+    source: str | bytes = b"",
+    *,
+    cwd: str | None = None,
+    timeout: float = TIMEOUT_SECONDS,
+    own_files: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run clang with ``source`` on its standard input; the caller judges ``returncode``.
 
-    Where `INCLUDE_ONLY` names a folder it sees no files but that folder's. Raises ResourceError when it takes longer
+    Where `INCLUDE_ONLY` names a folder it sees no files but that folder's, unless all that it is to read are
+    ``own_files``, which Headwater made. Raises ResourceError when it takes longer
     than ``timeout`` seconds and `SECONDS_A_MEGABYTE` of source, more memory
     than `limits.memory_limit`, or is killed, InternalError when clang itself crashes.
     """
@@ -219,7 +226,7 @@ def run_clang(
     allowed = timeout + SECONDS_A_MEGABYTE * (len(data) // 1_000_000)
     try:
         folder = os.environ.get(INCLUDE_ONLY, "")
-        only = _confined(os.path.abspath(folder)) if folder else ()
+        only = _confined(os.path.abspath(folder)) if folder and not own_files else ()
         first = arguments[:1] if arguments[:1] == ["-cc1"] else []  # which is the compiler itself, and must come first
         words = ["clang", *first, *only, *arguments[len(first) :]]
         done = toolchain.run(words, data, cwd=cwd, timeout=allowed)
@@ -243,6 +250,7 @@ def compile_to_ir(
     debug: bool = False,
     target: Sequence[str] = SPIR.clang,
     timeout: float = TIMEOUT_SECONDS,
+    is_part: bool = False,
 ) -> Frontend:
     """Compile OpenCL C to LLVM IR text, for the machine that the flags ``target`` say: by default spir64 (address
     spaces 0 private, 1 global, 2 constant, 3 local, 4 generic), with all extensions; `headwater.opencl.extensions` has
@@ -250,21 +258,59 @@ def compile_to_ir(
 
     ``filename`` is what diagnostics name, and its folder is searched for ``#include "…"``; the file need not exist.
     ``options`` are those of clBuildProgram; those that begin with "-x hip" are a HIP program's, see
-    `headwater.hip.frontend`. ``debug`` adds line tables. Raises SourceError at clang's first error (all messages
+    `headwater.hip.frontend`. A source of several `headwater.opencl.units` is compiled unit by unit, each by its own
+    options, and linked; one that ``is_part`` of a program may declare what other units define.
+    ``debug`` adds line tables. Raises SourceError at clang's first error (all messages
     in ``details``), UsageError for bad options, DeviceError without clang, ResourceError after ``timeout`` seconds.
     """
     if is_hip(options):
         front: Callable[..., Frontend] = import_module(f"headwater.{_HIP}").compile_to_ir
         return front(source, filename, options, debug=debug, target=target, timeout=timeout)
+    made = [_unit(unit, filename, debug, target, timeout) for unit in units.of_source(source, options)]
+    module = made[0].module if len(made) == 1 else _linked([unit.text for unit in made], filename, timeout)
+    taken = tables.without_tables(module)
+    unsupported.without_weak(module)
+    unsupported.without_addresses_of_blocks(module)
+    places = functools.partial(_ir_with_places, source, filename, options, target, timeout)
+    unsupported.refuse(module, source, filename, places, is_part=is_part)
+    with_library_calls(module, SPIR.calling if target[: len(SPIR.clang)] == SPIR.clang else "")
+    kernels = {name: info for unit in made for name, info in unit.kernels.items()}
+    tables.elsewhere(module, taken)
+    found = tuple(sorted({path for unit in made for path in unit.includes}))
+    return Frontend(str(module), kernels, "".join(unit.warnings for unit in made), found, taken)
+
+
+class _Unit(NamedTuple):
+    """What clang makes of one unit."""
+
+    text: str
+    module: Module
+    kernels: dict[str, KernelInfo]
+    warnings: str
+    includes: set[str]
+
+
+def _flags(source: str, options: str, target: Sequence[str]) -> list[str]:
     parsed = parse_options(options)
-    folder = os.path.dirname(os.path.abspath(filename))
-    cwd = folder if os.path.isdir(folder) else None
     flags = [*_PROGRAM, *target, f"-cl-std={parsed.std}", *parsed.flags]
     if "amd_" in source or ("#" in source and "include" in source) or "amd_" in options:
         flags += ["-include", str(MEDIA_OPS)]
+    return flags
+
+
+def _folder_of(filename: str) -> str | None:
+    folder = os.path.dirname(os.path.abspath(filename))
+    return folder if os.path.isdir(folder) else None
+
+
+def _unit(unit: units.Unit, filename: str, debug: bool, target: Sequence[str], timeout: float) -> _Unit:
+    source, options = unit
+    parsed = parse_options(options)
+    cwd = _folder_of(filename)
+    flags = _flags(source, options, target)
     if debug or parsed.debug:
         flags += ["-gline-tables-only", *_HERE]
-    found: tuple[str, ...] = ()
+    found: set[str] = set()
     if includes.present(source):
         looked_at = includes.looked_at(source, filename, parsed.flags)
         with temporary.folder() as folder_of_listing:
@@ -272,7 +318,7 @@ def compile_to_ir(
             made = [*flags, "-MD", "-MF", str(listing), *_EMIT]
             done = _run_on_program(made, source, filename, cwd, timeout)
             if done.returncode == 0:
-                found = tuple(sorted(looked_at | included(listing, source, filename, cwd)))
+                found = looked_at | included(listing, source, filename, cwd)
     else:
         done = _run_on_program([*flags, *_EMIT], source, filename, cwd, timeout)
     messages = done.stderr.decode(errors="replace")
@@ -280,39 +326,39 @@ def compile_to_ir(
         raise source_error(messages, source, filename, cwd)
     if any("address_space" in text for text in (source, options, *map(_text_of, found))):
         _refuse_spaces(flags, source, filename, cwd, timeout)
-    module = Module(with_names(done.stdout.decode(), symbol_of))
-    taken = tables.without_tables(module)
-    unsupported.without_weak(module)
-    unsupported.without_addresses_of_blocks(module)
-
-    def with_places() -> Module:
-        return _ir_with_places(flags, source, filename, cwd, timeout)
-
-    unsupported.refuse(module, source, filename, with_places)
-    with_library_calls(module, SPIR.calling if target[: len(SPIR.clang)] == SPIR.clang else "")
+    text = done.stdout.decode()
+    module = _read(text)
     raw = _raw_kernels(module)
     _refuse_pipes(raw, source, filename)
     unknown = sorted({query for kernel in raw for query in kernel.size_queries()})
     sizes = _sizes_of(unknown, source, filename, flags, cwd, timeout) if unknown else {}
-    kernels = {kernel.name: kernel.resolve(sizes) for kernel in raw}
-    tables.elsewhere(module, taken)
-    return Frontend(str(module), kernels, messages, found, taken)
+    return _Unit(text, module, {kernel.name: kernel.resolve(sizes) for kernel in raw}, messages, found)
+
+
+def _read(text: str) -> Module:
+    return Module(with_names(text, symbol_of))
+
+
+def _linked(texts: Sequence[str], filename: str, timeout: float) -> Module:
+    return _read(units.linked(texts, filename, functools.partial(run_clang, timeout=timeout, own_files=True), name_of))
 
 
 def ir_with_places(source: str, filename: str, options: str = "", timeout: float = TIMEOUT_SECONDS) -> Module:
     """The module of a program for spir64 with all that debuggers want to know, by which
     `headwater.opencl.source_locations` finds what there is. SourceError for errors in the source."""
-    parsed = parse_options(options)
-    folder = os.path.dirname(os.path.abspath(filename))
-    flags = [*_PROGRAM, *SPIR.clang, f"-cl-std={parsed.std}", *parsed.flags]
-    return _ir_with_places(flags, source, filename, folder if os.path.isdir(folder) else None, timeout)
+    return _ir_with_places(source, filename, options, SPIR.clang, timeout)
 
 
-def _ir_with_places(flags: list[str], source: str, filename: str, cwd: str | None, timeout: float) -> Module:
-    done = _run_on_program([*flags, "-w", "-g", *_HERE, *_EMIT], source, filename, cwd, timeout)
-    if done.returncode:
-        raise source_error(done.stderr.decode(errors="replace"), source, filename, cwd)
-    module = Module(with_names(done.stdout.decode(), symbol_of))
+def _ir_with_places(source: str, filename: str, options: str, target: Sequence[str], timeout: float) -> Module:
+    cwd = _folder_of(filename)
+    texts = []
+    for unit in units.of_source(source, options):
+        flags = [*_flags(*unit, target), "-w", "-g", *_HERE, *_EMIT]
+        done = _run_on_program(flags, unit.source, filename, cwd, timeout)
+        if done.returncode:
+            raise source_error(done.stderr.decode(errors="replace"), unit.source, filename, cwd)
+        texts.append(done.stdout.decode())
+    module = _linked(texts, filename, timeout)
     unsupported.without_weak(module)
     return module
 

@@ -39,10 +39,12 @@ _SPACES = {"1", "3"}
 """Of global and local memory for clang's every target that is used here; the others' numbers differ."""
 
 
-def refuse(module: Module, source: str, filename: str, debug_module: Callable[[], Module]) -> None:
+def refuse(
+    module: Module, source: str, filename: str, debug_module: Callable[[], Module], *, is_part: bool = False
+) -> None:
     """Raise SourceError for the first thing that no device can run. ``debug_module``: the module with full debug
-    information, which takes another run of clang."""
-    for found in _faults(module):
+    information, which takes another run of clang. ``is_part``: of a program, whose other units may define variables."""
+    for found in _faults(module, is_part):
         message, hint, where = found
         span, text = where(Places(debug_module(), source, filename))
         raise SourceError(message, span, hint=hint, source_line=text)
@@ -95,13 +97,13 @@ def _has_blocks(module: Module) -> bool:
 _Where = Callable[[Places], tuple[Span, str]]
 
 
-def _faults(module: Module) -> Iterator[tuple[str, str, _Where]]:
+def _faults(module: Module, is_part: bool) -> Iterator[tuple[str, str, _Where]]:
     """Message, hint and where to look for the place."""
     if any(line.startswith("module asm ") for line in module.heading):
         hint = "write it in OpenCL C; GCN chips take assembly inside of functions"
         yield "assembly outside of functions", hint, lambda p: p.of_text(r"\b(?:__asm__|__asm|asm)\b")
     for symbol, line in module.globals.items():
-        known = module.variable(symbol) if " extern" in line else None
+        known = module.variable(symbol) if " extern" in line and not is_part else None
         if known is not None and known.is_external:
             yield (
                 f"{name_of(symbol[1:])} is declared extern, and defined nowhere",

@@ -354,6 +354,28 @@ print(out.tolist(), kinds == [t.COMPILED_OBJECT, t.COMPILED_OBJECT, t.LIBRARY, t
     assert host(text, device) == "[8, 10, 12, 14] True\n"
 
 
+@pytest.mark.parametrize("device", ["cpu", "vega64"])
+def test_linked_units_have_types_and_static_functions_of_their_own_and_share_variables(device):
+    text = """
+both = "typedef struct { char c; int i; } pair; static int own(int x) { return x %s; }\\n"
+use = cl.Program(ctx, both % "+ 1" + "extern global pair var; int other(int);"
+    "kernel void read(global int *x) { x[0] = var.c; x[1] = own(var.i); x[2] = other(var.i); }")
+make = cl.Program(ctx, both % "* 3" + "global pair var = {'a', 42}; int other(int x) { return own(x); }"
+    "kernel void write(pair p) { var = p; }")
+for unit in (use, make):
+    unit.compile(["-cl-std=CL3.0"])
+made = cl.link_program(ctx, [use, make])
+x = cl.Buffer(ctx, 0, 12)
+out = np.zeros(3, np.int32)
+for _ in range(2):
+    made.read(q, (1,), None, x)
+    cl.enqueue_copy(q, out, x)
+    print(out.tolist())
+    made.write(q, (1,), None, np.array([(98, 7)], np.dtype("i1, i4", align=True))[0])
+"""
+    assert host(text, device) == "[97, 43, 126]\n[98, 8, 21]\n"
+
+
 def test_kernels_tell_their_attributes_and_sub_groups():
     text = """
 info, sub = cl.kernel_info, cl.kernel_sub_group_info

@@ -10,7 +10,7 @@ import pytest
 import headwater as hw
 from headwater.errors import DeviceError, ResourceError, SourceError, UsageError
 from headwater.native import toolchain
-from headwater.opencl import clang
+from headwater.opencl import clang, units
 from headwater.opencl.clang import ArgInfo, compile_to_ir
 
 KERNEL = """typedef struct { float3 a; int b; } S;
@@ -188,6 +188,30 @@ def test_header_defines_what_the_specification_lists():
     # Every check is a constant expression that clang folds: a false one would be stored as 0.
     false = [line for line in body.splitlines() if "store i32 0," in line]
     assert not false
+
+
+def test_linked_units_have_options_of_their_own_and_types_of_one_name():
+    a = "struct S { int x; }; int f(void); kernel void a(global struct S *s) { s->x = f() + NUMBER; }"
+    b = "struct S { int x, y; }; int f(void) { return NUMBER; } kernel void b(global struct S *s) { s->y = f(); }"
+    given = [units.Unit(a, "-DNUMBER=3"), units.Unit(b, "-D NUMBER=4 -cl-std=CL2.0")]
+    text = units.joined(given)
+    assert units.of_source(text, "") == given and units.of_source(a, "-w") == [units.Unit(a, "-w")]
+    made = compile_to_ir(text, "k.cl", "-cl-std=CL2.0")
+    assert {name: info.args[0].pointee_bytes for name, info in made.kernels.items()} == {"a": 4, "b": 8}
+    assert "define dso_local spir_func i32 @f()" in made.ir and "ret i32 4" in made.ir
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        (["extern int v; kernel void k(global int *x) { *x = v; }", "int w;"], "v is declared extern, and defined"),
+        (["int v; kernel void k(global int *x) { *x = v; }", "int v;"], "v is defined in two of the units"),
+        (["int f(int x) { return x; }", "int f(int x) { return x + 1; }"], "f is defined in two of the units"),
+    ],
+)
+def test_what_linked_units_do_not_define_once_is_named(sources, message):
+    with pytest.raises(SourceError, match=message):
+        compile_to_ir(units.joined([units.Unit(text, "-cl-std=CL2.0") for text in sources]), "k.cl")
 
 
 @pytest.mark.parametrize("name", ["kernel_exec", "__kernel_exec"])

@@ -14,7 +14,7 @@ from headwater.errors import HeadwaterError, UsageError
 from headwater.icd.constants import CL
 from headwater.icd.protocol import DIMENSIONS, KINDS
 from headwater.icd.server.devices import abilities_of
-from headwater.opencl import clang, extensions, includes
+from headwater.opencl import clang, extensions, includes, units
 from headwater.runtime.interface import Device, DeviceProgram
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Unit(NamedTuple):
     headers: tuple[tuple[str, str], ...]
 
 
-def units(records: Sequence[Any]) -> list[Unit]:
+def read_units(records: Sequence[Any]) -> list[Unit]:
     """From the protocol's records."""
     return [
         Unit(_decoded(source), _decoded(options), tuple((_decoded(n), _decoded(text)) for n, text in headers))
@@ -55,17 +55,13 @@ def _decoded(data: bytes) -> str:
 
 def joined(device: Device, given: Sequence[Unit], options: str, *, linking: bool) -> Unit:
     """The units as one without headers; ``options``: of the link, if it is one. Raises what `Device.build` does."""
-    if linking:
-        words = [word for word in options.split() if word.startswith("-cl-")]
-        options = " ".join(words)
-    else:
-        options = ""
-    if len(given) == 1 and not given[0].headers:
-        return Unit(given[0].source, f"{given[0].options} {options}".strip(), ())
-    seen: set[tuple[str, str]] = set()
-    texts = [_preprocessed(unit, device, seen) for unit in given]
-    kept = dict.fromkeys(word for unit in given for word in _without_macros(unit.options))
-    return Unit("\n".join(texts), " ".join([*kept, options]).strip(), ())
+    further = [word for word in options.split() if word.startswith("-cl-")] if linking else []
+    whole = [_without_headers(unit, device) for unit in given]
+    made = [units.Unit(unit.source, " ".join([unit.options, *further]).strip()) for unit in whole]
+    if len(made) == 1:
+        return Unit(*made[0], ())
+    kept = dict.fromkeys(word for unit in made for word in _without_macros(unit.options))
+    return Unit(units.joined(made), " ".join(kept), ())
 
 
 def variable_bytes(unit: Unit) -> int:
@@ -98,10 +94,14 @@ def check(device: Device, unit: Unit) -> str:
         vliw = cast("SimulatedDevice", device).outline.is_vliw
         target = ("-target", VLIW_TRIPLE if vliw else GCN_TRIPLE, "-nogpulib")
     target = (*target, *extensions.flags(abilities_of(device)))
-    source = _preprocessed(unit, device, set()) if unit.headers else unit.source
-    options = " ".join(_without_macros(unit.options)) if unit.headers else unit.options
-    made = clang.compile_to_ir(source, NAME, options, target=target)
-    return made.warnings
+    source, options, _ = _without_headers(unit, device)
+    return clang.compile_to_ir(source, NAME, options, target=target, is_part=True).warnings
+
+
+def _without_headers(unit: Unit, device: Device) -> Unit:
+    if not unit.headers:
+        return unit
+    return Unit(_preprocessed(unit, device), " ".join(_without_macros(unit.options)), ())
 
 
 def _without_macros(options: str) -> list[str]:
@@ -120,12 +120,11 @@ def _without_macros(options: str) -> list[str]:
     return kept
 
 
-_MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"[ 0-9]*$')
+_MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"[ 0-9]*$', re.MULTILINE)
 
 
-def _preprocessed(unit: Unit, device: Device, seen: set[tuple[str, str]]) -> str:
-    """A unit with its macros expanded and its headers in it; parts of headers that are in ``seen`` are left out: what
-    several units include is one definition to a linker."""
+def _preprocessed(unit: Unit, device: Device) -> str:
+    """A unit with its macros expanded and its headers in it."""
     parsed = clang.parse_options(unit.options)
     with temporary.folder() as folder:
         for name, text in unit.headers:
@@ -139,31 +138,14 @@ def _preprocessed(unit: Unit, device: Device, seen: set[tuple[str, str]]) -> str
         done = clang.run_clang(["-target", "spir64-unknown-unknown", *flags], unit.source)
         if done.returncode:
             # The compiler finds the same, and says it in our words.
-            clang.compile_to_ir(unit.source, NAME, f"{unit.options} -I {folder}")
+            clang.compile_to_ir(unit.source, NAME, f"{unit.options} -I {folder}", is_part=True)
         text = done.stdout.decode("utf-8", "surrogateescape")
-    return _without_known_parts(text, folder, seen)
 
+    def line_of(marker: re.Match[str]) -> str:
+        name = marker[2].replace(folder + os.sep, "")
+        return f'#line {marker[1]} "{NAME if name in ("<stdin>", "-") else name}"'
 
-def _without_known_parts(text: str, folder: str, seen: set[tuple[str, str]]) -> str:
-    parts: list[tuple[str, int, list[str]]] = [(NAME, 1, [])]
-    for line in text.split("\n"):
-        marker = _MARKER.match(line)
-        if marker is None:
-            parts[-1][2].append(line)
-        else:
-            name = marker[2].replace(folder + os.sep, "")
-            parts.append((NAME if name in ("<stdin>", "-") else name, int(marker[1]), []))
-    out = []
-    for name, number, lines in parts:
-        content = "\n".join(lines)
-        if not content.strip():
-            continue
-        if name != NAME:
-            if (name, content) in seen:
-                continue
-            seen.add((name, content))
-        out.append(f'#line {number} "{name}"\n{content}')
-    return "\n".join(out)
+    return _MARKER.sub(line_of, text)
 
 
 # -- what is told of kernels -----------------------------------------------------------------------------------------

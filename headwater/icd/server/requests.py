@@ -72,9 +72,8 @@ class Requests(Service):
         device, link_only, options, units = record
         reply = MESSAGES["build"].reply
         try:
-            text = programs.joined(
-                self._devices[device], programs.units(units), options.decode(errors="replace"), linking=bool(link_only)
-            )
+            given, words = programs.read_units(units), options.decode(errors="replace")
+            text = programs.joined(self._devices[device], given, words, linking=bool(link_only))
             made = self._devices[device].build(text.source, programs.NAME, text.options)
             variable_bytes = programs.variable_bytes(text)
         except HeadwaterError as error:
@@ -90,7 +89,7 @@ class Requests(Service):
         device, units = record
         reply = MESSAGES["compile"].reply
         try:
-            warnings = [programs.check(self._devices[device], unit) for unit in programs.units(units)]
+            warnings = [programs.check(self._devices[device], unit) for unit in programs.read_units(units)]
         except HeadwaterError as error:
             return programs.status_of(error), pack(reply, (_log(error),))
         return 0, pack(reply, ("".join(warnings).encode(),))
