@@ -195,10 +195,11 @@ def test_linked_units_have_options_of_their_own_and_types_of_one_name():
     b = "struct S { int x, y; }; int f(void) { return NUMBER; } kernel void b(global struct S *s) { s->y = f(); }"
     given = [units.Unit(a, "-DNUMBER=3"), units.Unit(b, "-D NUMBER=4 -cl-std=CL2.0")]
     text = units.joined(given)
-    assert units.of_source(text, "") == given and units.of_source(a, "-w") == [units.Unit(a, "-w")]
+    assert units.of_source(text, "") == given
+    assert units.of_source(a, "-w") == [units.Unit(a, "-w")]
     made = compile_to_ir(text, "k.cl", "-cl-std=CL2.0")
     assert {name: info.args[0].pointee_bytes for name, info in made.kernels.items()} == {"a": 4, "b": 8}
-    assert "define dso_local spir_func i32 @f()" in made.ir and "ret i32 4" in made.ir
+    assert "ret i32 4" in made.ir
 
 
 @pytest.mark.parametrize(
