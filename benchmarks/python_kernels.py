@@ -4,8 +4,9 @@
 
 A launch's sides are timed in turn in one run; medians are printed, and their difference and ratio. ``translate``: from
 a function's text to OpenCL C, a kernel of 100 lines. ``first``: a new process from before ``import headwater`` to the
-result of a small kernel, with an empty cache (cold) and with a filled one (warm): seconds, and seconds of the process's
-own work (``cpu``), which other work on the machine hardly changes; NumPy's import is among them.
+result of a small kernel, with an empty cache (cold) and with a filled one (warm); NumPy's import is among them.
+``cpu``: the same in time of the thread or process itself, which other work on the machine changes less; use the other
+figures on an idle machine only.
 """
 
 from __future__ import annotations
@@ -67,20 +68,20 @@ def launches(rounds: int) -> dict[str, float]:
     for launch in sides.values():
         for _ in range(100):
             launch(a, b, 0.5, 64)
-    times: dict[str, list[float]] = {name: [] for name in sides}
+    clocks = {"us": time.perf_counter, "cpu_us": time.thread_time}
+    times: dict[tuple[str, str], list[float]] = {(name, unit): [] for name in sides for unit in clocks}
     for _ in range(rounds):
         for name, launch in sides.items():
-            start = time.perf_counter()
-            for _ in range(50):
+            starts = [clock() for clock in clocks.values()]
+            for _ in range(200):
                 launch(a, b, 0.5, 64)
-            times[name].append((time.perf_counter() - start) / 50)
-    medians = {name: statistics.median(found) * 1e6 for name, found in times.items()}
-    return {
-        "launch_opencl_us": medians["opencl"],
-        "launch_python_us": medians["python"],
-        "difference_us": medians["python"] - medians["opencl"],
-        "ratio": medians["python"] / medians["opencl"],
-    }
+            for (unit, clock), start in zip(clocks.items(), starts, strict=True):
+                times[name, unit].append((clock() - start) / 200 * 1e6)
+    medians = {key: statistics.median(found) for key, found in times.items()}
+    found = {f"launch_{name}_{unit}": median for (name, unit), median in medians.items()}
+    for unit in clocks:
+        found[f"difference_{unit}"] = medians["python", unit] - medians["opencl", unit]
+    return {**found, "ratio": medians["python", "cpu_us"] / medians["opencl", "cpu_us"]}
 
 
 def translation(rounds: int) -> dict[str, float]:
@@ -92,12 +93,13 @@ def translation(rounds: int) -> dict[str, float]:
         space: dict[str, object] = {}
         exec(compile(LONG, str(path), "exec"), space)
         times = []
-        for _ in range(rounds):
+        for _ in range(rounds + 1):  # the first imports the translator
             kernel = hw.kernel(space["long"])
-            start = time.perf_counter()
+            start, cpu = time.perf_counter(), time.thread_time()
             kernel.translation((types.array(types.FLOAT32), types.array(types.FLOAT32), types.INT32))
-            times.append(time.perf_counter() - start)
-    return {"translate_lines": float(LONG.count("\n")), "translate_ms": statistics.median(times) * 1e3}
+            times.append((time.perf_counter() - start, time.thread_time() - cpu))
+    wall, cpu = (statistics.median(column) * 1e3 for column in zip(*times[1:], strict=True))
+    return {"translate_lines": float(LONG.count("\n")), "translate_ms": wall, "translate_cpu_ms": cpu}
 
 
 def first(rounds: int) -> dict[str, float]:
@@ -131,7 +133,7 @@ def main() -> None:
         print(json.dumps(found))
         return
     for name, number in found.items():
-        print(f"{name:18} {number:10.3f}")
+        print(f"{name:20} {number:10.3f}")
 
 
 if __name__ == "__main__":

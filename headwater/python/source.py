@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 import types
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,23 +14,20 @@ from headwater.errors import Span, UsageError
 
 @dataclass(frozen=True)
 class Source:
-    """A function's definition: ``tree`` with line numbers of ``filename``, ``lines`` from line ``first`` on, and how
-    many columns it is indented by."""
+    """A function's definition: ``tree`` with line numbers of ``filename``, ``lines`` from line ``first`` on."""
 
     function: types.FunctionType
     tree: ast.FunctionDef
     filename: str
     first: int
     lines: tuple[str, ...]
-    indent: int
 
     def span(self, node: Any) -> Span:
         """Where a node of the tree stands."""
         column = getattr(node, "col_offset", 0)
         line = getattr(node, "lineno", self.first)
-        text = self.line(line)[self.indent :]
-        characters = len(text.encode()[:column].decode("utf-8", "replace"))
-        return Span(self.filename, line, characters + self.indent + 1)
+        characters = len(self.line(line).encode()[:column].decode("utf-8", "replace"))
+        return Span(self.filename, line, characters + 1)
 
     def line(self, number: int) -> str:
         """The text of a line of the file, "" if it is not of the function."""
@@ -44,20 +41,63 @@ def source_of(function: Any) -> Source:
         raise UsageError(f"a kernel is made of a function, not of a {type(function).__name__}")
     name = function.__qualname__
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first, tree = _definition(function)
     except (OSError, TypeError, SyntaxError, IndexError):
         raise UsageError(
             f"the source text of {name} is not available",
             hint="write it in a file, a notebook or IPython; exec and Python's own prompt before 3.13 keep no text",
         ) from None
-    text = textwrap.dedent("".join(lines))
-    try:
-        tree = ast.parse(text).body[0]
-    except SyntaxError:
-        tree = None
     if not isinstance(tree, ast.FunctionDef):
         kind = "an async function" if isinstance(tree, ast.AsyncFunctionDef) else "not written with def"
         raise UsageError(f"{name} is {kind}, which cannot be translated", hint="write def NAME(…): on lines of its own")
-    ast.increment_lineno(tree, first - 1)
-    indent = len(lines[0]) - len(lines[0].lstrip())
-    return Source(function, tree, inspect.getsourcefile(function) or "<source>", first, tuple(lines), indent)
+    return Source(function, tree, inspect.getsourcefile(function) or "<source>", first, tuple(lines))
+
+
+def _definition(function: types.FunctionType) -> tuple[list[str], int, ast.stmt | None]:
+    """The lines of a function's definition, the number of the first, and its tree; None for what is no statement.
+
+    The block is looked for by its indentation, which is much faster than `inspect.getsourcelines`. That one is asked
+    where this finds no whole statement, as lines within texts and brackets may be indented by less than the block.
+    """
+    file, at = inspect.findsource(inspect.unwrap(function))
+    lines = _block(file, at)
+    try:
+        return lines, at + 1, _parsed(lines, at + 1)
+    except SyntaxError:
+        lines, first = inspect.getsourcelines(function)
+    try:
+        return lines, first, _parsed(lines, first)
+    except SyntaxError:
+        return lines, first, None
+
+
+def _block(lines: Sequence[str], at: int) -> list[str]:
+    """Lines from a decorator or ``def`` to the end of what is indented below it."""
+    indent = len(lines[at]) - len(lines[at].lstrip())
+    found: list[str] = []
+    last = 0
+    headed = False
+    for line in lines[at:]:
+        text = line.lstrip()
+        if not text or text.startswith("#"):
+            found.append(line)
+            continue
+        outside = len(line) - len(text) <= indent
+        if headed and outside and text[0] not in ")]}":
+            break
+        headed = headed or (outside and text.startswith(("def ", "async ")))
+        found.append(line)
+        last = len(found)
+    return found[:last]
+
+
+def _parsed(lines: Sequence[str], first: int) -> ast.stmt:
+    """The statement that lines of a file are, with the file's places. SyntaxError for none, and for several."""
+    text = "".join(lines)
+    indented = text[:1] in (" ", "\t")
+    above = first - 2 if indented else first - 1
+    tree: Any = ast.parse("\n" * above + ("if 1:\n" if indented else "") + text)
+    body: list[ast.stmt] = tree.body[0].body if indented else tree.body
+    if len(body) != 1 or len(tree.body) != 1:
+        raise SyntaxError("not one statement")
+    return body[0]

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 MOST_INDEX = 1 << 31
 """Arrays of that many elements are indexed with 64 bits."""
 _MOST_SIZES = 512
+_COMMON = frozenset({np.ndarray, Stream, int, float})
+"""Types of arguments that are passed as they are: asking them for an attribute that they lack takes longer."""
 
 
 @dataclass
@@ -469,7 +471,7 @@ def _key(value: Any) -> Any:
 
 def _unwrapped(args: Sequence[Any]) -> Sequence[Any]:
     for value in args:
-        if hasattr(value, "stream"):
+        if type(value) not in _COMMON and hasattr(value, "stream"):
             return [getattr(one, "stream", one) for one in args]
     return args
 
