@@ -4,7 +4,8 @@
 
 A host has 16 threads and 100 contexts on the cpu and a simulated chip. Half of the hosts lose their server, again and
 again; the others are killed themselves. An answer that comes without an error has to be right; a host has to go on
-working with the next server; and of a host that is gone no process and no file may be left.
+working with the next server; and of a host that is gone no process and no file may be left. Before anything is killed a
+host has to compute rightly on each device: what keeps it from doing so is printed instead of a result.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,15 +33,29 @@ SOURCE = "kernel void f(global int *x, int a) { int i = get_global_id(0); x[i] =
 
 def host(threads: int, contexts: int, seed: int) -> int:
     """Work until standard input is closed; the number of wrong answers. Prints how many were right, and how many of
-    them came after the last error."""
+    them came after the last error; then which errors there were, the most frequent ones first."""
     import numpy as np
     import pyopencl as cl
 
-    platform = next(p for p in cl.get_platforms() if p.name == "Headwater")
-    devices = platform.get_devices()
+    platforms = {p.name: p for p in cl.get_platforms()}
+    if "Headwater" not in platforms:
+        found = ", ".join(platforms) or "no platform"
+        raise SystemExit(
+            f"the OpenCL loader finds {found}; it does not read OCL_ICD_VENDORS, or cannot load the library"
+        )
+    devices = platforms["Headwater"].get_devices()
+    for device in devices:
+        context = cl.Context([device])
+        x = cl.Buffer(context, cl.mem_flags.COPY_HOST_PTR, hostbuf=np.arange(64, dtype=np.int32))
+        queue, out = cl.CommandQueue(context), np.empty(64, np.int32)
+        cl.Program(context, SOURCE).build().f(queue, (64,), None, x, np.int32(5))
+        cl.enqueue_copy(queue, out, x)
+        if not (out == np.arange(64) * 3 + 5).all():
+            raise SystemExit(f"{device.name} computes wrong before anything is killed")
     made = [cl.Context([devices[i % len(devices)]]) for i in range(contexts)]
     programs: list[cl.Program | None] = [None] * contexts
     counts = {"right": 0, "wrong": 0, "failed": 0, "since": 0}
+    errors: Counter[str] = Counter()
     lock, stop = threading.Lock(), threading.Event()
     print("ready", flush=True)
 
@@ -74,8 +90,9 @@ def host(threads: int, contexts: int, seed: int) -> int:
                 with lock:
                     counts["right" if good else "wrong"] += 1
                     counts["since"] += 1
-            except cl.Error:
+            except cl.Error as error:
                 with lock:
+                    errors[str(error).splitlines()[0]] += 1
                     counts["failed"] += 1
                     counts["since"] = 0
 
@@ -86,7 +103,8 @@ def host(threads: int, contexts: int, seed: int) -> int:
     stop.set()
     for worker in workers:
         worker.join()
-    print(f"{counts['right']} {counts['wrong']} {counts['failed']} {counts['since']}", flush=True)
+    print(f"{counts['right']} {counts['wrong']} {counts['failed']} {counts['since']}")
+    print(*(f"{count} times {text}" for text, count in errors.most_common(3)), sep="; ", flush=True)
     return counts["wrong"]
 
 
@@ -128,12 +146,16 @@ def trial(kill_server: bool, draw: random.Random, devices: str) -> tuple[int, in
         environ = {**os.environ, **install.environment(), "HEADWATER_ICD_DEVICES": devices, "TMPDIR": folder}
         environ |= {"PYOPENCL_NO_CACHE": "1", MARK: mark.partition("=")[2]}
         command = [sys.executable, __file__, "--host", str(draw.randrange(1 << 30))]
-        run = subprocess.Popen(
-            command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-        assert run.stdin is not None
-        assert run.stdout is not None
-        run.stdout.readline()
+        with tempfile.TemporaryFile("w+") as messages:
+            run = subprocess.Popen(
+                command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages, text=True
+            )
+            assert run.stdin is not None
+            assert run.stdout is not None
+            if run.stdout.readline() != "ready\n":
+                run.communicate()
+                messages.seek(0)
+                raise SystemExit(f"a host cannot work here:\n{messages.read()[-4000:].strip()}")
         if kill_server:
             for _ in range(SERVERS):
                 if not wait_for("a server", lambda: servers(mark)):
@@ -156,8 +178,11 @@ def trial(kill_server: bool, draw: random.Random, devices: str) -> tuple[int, in
             run.kill()
             said, faults = "", faults + 1
         if kill_server:
-            right, wrong, failed, since = map(int, said.split() or (0, 0, 0, 0))
+            numbers, _, errors = said.partition("\n")
+            right, wrong, failed, since = map(int, numbers.split() or (0, 0, 0, 0))
             print(f"servers killed: {right} right, {wrong} wrong, {failed} failed, {since} since", flush=True)
+            if since == 0:
+                print(f"FAILS with the last server, too: {errors.strip() or 'the host ended early'}")
             faults += wrong + (since == 0) + (run.returncode != 0)
         if not wait_for("a server without its host", lambda: not servers(mark)):
             faults += 1

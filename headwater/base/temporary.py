@@ -132,7 +132,8 @@ def folder() -> Iterator[str]:
 
 
 @atexit.register
-def _leave_all() -> None:
+def leave_all() -> None:
+    """Remove this process's folders: what its end does, unless it is by `os._exit`."""
     for place in list(_homes):
         _leave(place)
 

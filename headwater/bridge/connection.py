@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from headwater.base import temporary
 from headwater.bridge.protocol import Protocol
 from headwater.errors import HeadwaterError
 
@@ -124,6 +125,8 @@ class Connection:
                 break
             other = Connection(socket.socket(fileno=made), service)
             threading.Thread(target=other.run, daemon=True).start()
+        temporary.leave_all()
+        temporary.remove_abandoned()  # by servers that were killed
         os._exit(0)  # launches of a host that is not there any more are not waited for
 
     def run(self) -> None:

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from headwater.base import cache
+from headwater.base import cache, temporary
 from headwater.base.messages import receive, send
 from headwater.errors import HeadwaterError, InternalError, ResourceError
 from headwater.native import limits
@@ -215,6 +215,8 @@ def _leave(parent: int, limit: _ProcessorLimit) -> None:
         if time.process_time() > limit.until:
             os._exit(_LATE)
         time.sleep(1.0)
+    temporary.leave_all()
+    temporary.remove_abandoned()  # by the caller
     os._exit(1)
 
 

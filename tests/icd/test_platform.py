@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -228,6 +229,22 @@ cl.enqueue_copy(q, out, x)
 print(len(children), failed <= 1, out[0] + failed)
 """
     assert host(text) == "1 True 5\n"
+
+
+def test_a_host_that_is_killed_leaves_no_files(tmp_path):
+    text = f"""
+import os, signal
+prog = cl.Program(ctx, "kernel void f(global int *x) {{ x[0] = {time.time_ns() % 2**31}; }}").build()
+prog.f(q, (1,), None, cl.Buffer(ctx, mf.READ_WRITE, 4)).wait()
+print(len(os.listdir({str(tmp_path)!r})), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    environ = {**os.environ, **install.environment(), "HEADWATER_ICD_DEVICES": "cpu", "PYOPENCL_NO_CACHE": "1"}
+    words, environ = [sys.executable, "-c", HEAD + text], {**environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(words, env=environ, capture_output=True, text=True, timeout=60)
+    assert int(done.stdout) > 0
+    while list(tmp_path.iterdir()):  # the test's limit of time ends it
+        time.sleep(0.01)
 
 
 def test_the_librarys_functions_are_its_own_in_a_program_linked_with_a_loader(tmp_path):
