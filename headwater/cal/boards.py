@@ -292,7 +292,7 @@ class _IlLoaded(Loaded):
     def _lanes(self, resource: Resource) -> tuple[Any, Array | None]:
         """What the kernel takes for a resource, and the lanes to convert back where it is not the memory itself."""
         layout = resource.layout
-        rows = (resource.height, resource.pitch) if resource.dimensions == 2 else (resource.pitch,)
+        rows = (resource.height, resource.pitch)  # also of one dimension, which programs declare as two
         storage = resource.storage
         if layout.as_is and isinstance(storage, DeviceStorage):
             from headwater.runtime.streams import Stream

@@ -255,6 +255,8 @@ def _extent(parameter: Parameter, shape: tuple[int, ...], per_number: int) -> tu
     if parameter.role == "uav":
         dims = shape if len(shape) == 3 else (*shape, 1) if len(shape) == 2 else (1, *shape, 1)
     elif parameter.dimensions == 1:
+        if len(shape) == 3 and shape[0] == 1:
+            shape = shape[1:]
         if len(shape) not in (1, 2):
             raise LaunchError(f"{name} has one dimension: pass (width,) or (width, lanes), not {shape}")
         dims = (1, *shape) if len(shape) == 2 else (1, *shape, 1)

@@ -62,6 +62,28 @@ def device(request: pytest.FixtureRequest) -> Iterator[int]:
     cal.calShutdown()
 
 
+@pytest.mark.parametrize("name", ["hd4870", "cpu"])
+@pytest.mark.parametrize("kind", ["1d", "2d"])
+def test_a_resource_of_one_dimension_is_a_texture_and_an_output_of_one_row(name, kind):
+    il = f"""il_ps_2_0
+dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__
+dcl_output_generic o0
+dcl_resource_id(0)_type({kind},unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)
+sample_resource(0)_sampler(0) r0, vWinCoord0.xyxy
+add o0, r0, r0
+end
+"""
+    cal.calInit(name)
+    dev, values = cal.calDeviceOpen(0), np.arange(28, dtype=np.float32).reshape(7, 4)
+    job = Job(dev, il)
+    for register in ("i0", "o0"):
+        job.bind(register, cal.calResAllocLocal1D(dev, 7, cal.CAL_FORMAT_FLOAT_4))
+    write(job.resources["i0"], values)
+    job.run(7, 1)
+    assert (read(job.resources["o0"], 7) == values * 2).all()
+    cal.calShutdown()
+
+
 @pytest.fixture
 def one() -> Iterator[int]:
     """A device, where which one does not matter."""
