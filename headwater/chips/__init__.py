@@ -142,7 +142,7 @@ def load(path: str | Path) -> Chip:
         found = os.stat(path)
         state = found.st_mtime_ns, found.st_size
     except OSError:
-        state = 0, 0  # told where it is read
+        state = 0, 0  # reported where it is read
     return _load(str(path), state)
 
 

@@ -1,7 +1,7 @@
-"""A chip passes in; what of it cannot be, figure by figure and together, passes out.
+"""Checks a chip's figures, each alone and against each other.
 
-The reader of files tells its line. Chips that were changed otherwise, as by sweeps and ``dataclasses.replace``, are
-checked when their time is asked for: for what the cycle model would stumble over.
+The reader of files adds a fault's line. Chips that were changed otherwise, as by sweeps and ``dataclasses.replace``,
+are checked when a launch is to be timed on them: for what the cycle model cannot compute with.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Fault(NamedTuple):
 
     table: str
     key: str
-    told: str
+    message: str
     allowed: str
     others: tuple[str, ...] = ()
 
@@ -55,7 +55,7 @@ class Fault(NamedTuple):
 def check(chip: Chip) -> None:
     """UsageError with the first of `engine_faults`, if there is one."""
     for fault in engine_faults(chip):
-        raise UsageError(f"{chip.name}: {fault.told}", hint=fault.allowed)
+        raise UsageError(f"{chip.name}: {fault.message}", hint=fault.allowed)
 
 
 def faults(chip: Chip) -> Iterator[Fault]:
@@ -105,29 +105,31 @@ def _shape(chip: Chip) -> Iterator[Fault]:
             yield Fault(table, key, f"{table}.{key} is {value}", "it is a power of two")
     if size % lanes:
         allowed = f"it is a multiple of compute.lanes_per_simd, {lanes}"
-        told = f"compute.wavefront_size is {size}"
-        yield Fault("compute", "wavefront_size", told, allowed, ("lanes_per_simd",))
+        message = f"compute.wavefront_size is {size}"
+        yield Fault("compute", "wavefront_size", message, allowed, ("lanes_per_simd",))
     if not chip.is_vliw:
         if size != GCN_WAVEFRONT:
             allowed = f"the machine code of {chip.target} is for wavefronts of {GCN_WAVEFRONT}"
             yield Fault("compute", "wavefront_size", f"compute.wavefront_size is {size}", allowed)
         if compute.vliw_width != 1:
-            told = f"compute.vliw_width is {compute.vliw_width}"
-            yield Fault("compute", "vliw_width", told, 'it is 1 on a chip of family = "gcn"')
+            message = f"compute.vliw_width is {compute.vliw_width}"
+            yield Fault("compute", "vliw_width", message, 'it is 1 on a chip of family = "gcn"')
         most = min(GCN_WAVEFRONTS_PER_SIMD, WAVEFRONTS_PER_UNIT // compute.simds_per_compute_unit)
         if waves > most:
             allowed = f"it is a whole number from 1 to {most} where simds_per_compute_unit is "
             allowed += f"{compute.simds_per_compute_unit}: a compute unit has at most {WAVEFRONTS_PER_UNIT}"
-            told = f"compute.wavefronts_per_simd is {waves}"
-            yield Fault("compute", "wavefronts_per_simd", told, allowed, ("simds_per_compute_unit",))
+            message = f"compute.wavefronts_per_simd is {waves}"
+            yield Fault("compute", "wavefronts_per_simd", message, allowed, ("simds_per_compute_unit",))
         return
     if compute.simds_per_compute_unit != 1:
-        told = f"compute.simds_per_compute_unit is {compute.simds_per_compute_unit}"
-        yield Fault("compute", "simds_per_compute_unit", told, "it is 1 on a VLIW chip, whose SIMD engine is one SIMD")
+        message = f"compute.simds_per_compute_unit is {compute.simds_per_compute_unit}"
+        yield Fault(
+            "compute", "simds_per_compute_unit", message, "it is 1 on a VLIW chip, whose SIMD engine is one SIMD"
+        )
     if waves * size > WAVEFRONTS_PER_UNIT * GCN_WAVEFRONT:
         allowed = f"it is a whole number from 1 to {WAVEFRONTS_PER_UNIT * GCN_WAVEFRONT // size}"
-        told = f"compute.wavefronts_per_simd is {waves}"
-        yield Fault("compute", "wavefronts_per_simd", told, f"{allowed} where wavefront_size is {size}")
+        message = f"compute.wavefronts_per_simd is {waves}"
+        yield Fault("compute", "wavefronts_per_simd", message, f"{allowed} where wavefront_size is {size}")
 
 
 def _rates(chip: Chip) -> Iterator[Fault]:
@@ -158,8 +160,8 @@ def _registers(chip: Chip) -> Iterator[Fault]:
         ("local_memory", "work_group_bytes", local.work_group_bytes, "bytes", local.bytes),
     ):
         if value > most:
-            told = f"{table}.{key} is {value}, more than the {most} that there are"
-            yield Fault(table, key, told, f"it is at most {table}.{whole}", (whole,))
+            message = f"{table}.{key} is {value}, more than the {most} that there are"
+            yield Fault(table, key, message, f"it is at most {table}.{whole}", (whole,))
     if not chip.is_vliw and registers.sgprs_per_wavefront == 0:
         allowed = "a GCN chip has scalar registers: 102 or 104 for each wavefront"
         yield Fault("registers", "sgprs_per_wavefront", "registers.sgprs_per_wavefront is 0", allowed)
@@ -172,9 +174,9 @@ def _registers(chip: Chip) -> Iterator[Fault]:
             allowed = _multiple(value, granule, f"{table}.{step}")
             yield Fault(table, key, f"{table}.{key} is {value}", allowed, (step,))
     if local.bytes_per_cycle > local.banks * local.bank_bytes:
-        told = f"local_memory.bytes_per_cycle is {local.bytes_per_cycle}"
+        message = f"local_memory.bytes_per_cycle is {local.bytes_per_cycle}"
         allowed = f"{local.banks} banks of {local.bank_bytes} bytes serve at most {local.banks * local.bank_bytes}"
-        yield Fault("local_memory", "bytes_per_cycle", told, allowed, ("banks", "bank_bytes"))
+        yield Fault("local_memory", "bytes_per_cycle", message, allowed, ("banks", "bank_bytes"))
 
 
 def _caches(chip: Chip) -> Iterator[Fault]:
@@ -219,8 +221,8 @@ def _dies(chip: Chip) -> Iterator[Fault]:
     if caches.memory_side_bytes % step or (caches.memory_side_bytes and not side):
         allowed = _multiple(caches.memory_side_bytes, step, "banks of sets of ways")
         others = ("memory_side_banks", "memory_side_ways", "l2_line_bytes")
-        told = f"caches.memory_side_bytes is {caches.memory_side_bytes}"
-        yield Fault("caches", "memory_side_bytes", told, allowed, others)
+        message = f"caches.memory_side_bytes is {caches.memory_side_bytes}"
+        yield Fault("caches", "memory_side_bytes", message, allowed, others)
 
 
 def _dram(chip: Chip) -> Iterator[Fault]:
@@ -238,9 +240,9 @@ def _memory(chip: Chip) -> Iterator[Fault]:
     memory = chip.memory
     most = memory.bus_bits / 8 * memory.clock_mhz * MOST_TRANSFERS / 1000
     if memory.gigabytes_per_second > most:
-        told = f"memory.gigabytes_per_second is {memory.gigabytes_per_second:g}"
+        message = f"memory.gigabytes_per_second is {memory.gigabytes_per_second:g}"
         allowed = f"{memory.bus_bits} bits at {memory.clock_mhz:g} MHz move at most {most:g} GB/s"
-        yield Fault("memory", "gigabytes_per_second", told, allowed, ("bus_bits", "clock_mhz"))
+        yield Fault("memory", "gigabytes_per_second", message, allowed, ("bus_bits", "clock_mhz"))
     if memory.bus_bits % 8:
         yield Fault(
             "memory", "bus_bits", f"memory.bus_bits is {memory.bus_bits}", _multiple(memory.bus_bits, 8, "bytes")

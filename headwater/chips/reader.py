@@ -75,7 +75,7 @@ class _Reader:
                 (table or fault.table, key) for table, _, key in (n.rpartition(".") for n in (fault.key, *fault.others))
             ]
             table, key = next((place for place in places if place[1] in self.data.get(place[0], {})), places[0])
-            raise self._fault(fault.told, table, key, fault.allowed)
+            raise self._fault(fault.message, table, key, fault.allowed)
         return chip
 
     def _base(self) -> Chip | None:

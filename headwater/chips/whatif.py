@@ -44,12 +44,12 @@ def changed(chip: Chip, words: Sequence[str]) -> tuple[Chip, tuple[Change, ...]]
             chip, implied = _replaced(chip, "memory", "gigabytes_per_second", rate)
             changes.append(replace(implied, implied=True))
     if changes:
-        told = ", ".join(
+        described = ", ".join(
             f"{c.name if c.table == 'compute' else c.table + ' ' + c.name} {c.after:g}"
             for c in changes
             if not c.implied
         )
-        chip = replace(chip, name=f"{chip.name} with {told}")
+        chip = replace(chip, name=f"{chip.name} with {described}")
         check(chip)
     return chip, tuple(changes)
 

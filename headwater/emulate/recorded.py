@@ -1,4 +1,4 @@
-"""Recordings of launches on chips of either family: what they tell, and what is compiled once for all of them."""
+"""Recordings of launches on chips of either family: what they record, and what is compiled once for all of them."""
 
 from __future__ import annotations
 

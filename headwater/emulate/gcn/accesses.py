@@ -15,6 +15,7 @@ from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.gcn import atomics, lds_pairs
 from headwater.emulate.gcn.control import scalar_operand
 from headwater.emulate.gcn.program import meaning
+from headwater.emulate.watch.hooks import LaneAccess
 from headwater.emulate.wave.atomics import put_array
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.helpers import BUFFER as IN_BUFFER
@@ -73,7 +74,7 @@ class Offsets:
 class Access:
     """An instruction's loads and stores at the places that ``place`` gives."""
 
-    several_ways = False
+    conditional = False
     """Whether each part is accessed in one of several ways, which is found when it runs."""
 
     def __init__(self, t: Translator, instruction: Instruction, place: Place) -> None:
@@ -86,8 +87,8 @@ class Access:
             for access in loads
         ]
         """What it loads, in order."""
-        self.told_ahead = False
-        """Whether `tell` or `tell_loads` is called for all parts before they are accessed."""
+        self.reported_ahead = False
+        """Whether `report_store` or `report_loads` is called for all parts before they are accessed."""
 
     def begin(self, part: int, exec_mask: Mask) -> PartOfAccess:
         """What one part's lanes do."""
@@ -96,35 +97,38 @@ class Access:
     def load(self, one: PartAccess, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
         """For each piece, bytes from the instruction's address and a size, its dwords."""
         at = self.place(one.part)
-        if not self.told_ahead:
+        if not self.reported_ahead:
             for offset, nbytes in pieces:
-                self.tell_observer(one, at.moved(self.t.b, offset), nbytes, writes=False)
+                self.report(one, at.moved(self.t.b, offset), nbytes, writes=False)
         return one.load(at, pieces)
 
     def store(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
         """The same for stores."""
         at = self.place(one.part).moved(self.t.b, offset)
-        if not self.told_ahead:
-            self.tell_observer(one, at, nbytes, writes=True, values=values)
+        if not self.reported_ahead:
+            self.report(one, at, nbytes, writes=True, values=values)
         one.store(at, nbytes, values)
 
-    def tell_loads(self, one: PartAccess) -> None:
-        """Only tell the observer of what is loaded."""
+    def report_loads(self, one: PartAccess) -> None:
+        """Only report to the observer what is loaded."""
         at = self.place(one.part)
         for offset, nbytes in self.pieces:
-            self.tell_observer(one, at.moved(self.t.b, offset), nbytes, writes=False)
+            self.report(one, at.moved(self.t.b, offset), nbytes, writes=False)
 
-    def tell(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
-        """Only tell the observer of a store."""
-        self.tell_observer(one, self.place(one.part).moved(self.t.b, offset), nbytes, writes=True, values=values)
+    def report_store(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
+        """Only report to the observer a store."""
+        self.report(one, self.place(one.part).moved(self.t.b, offset), nbytes, writes=True, values=values)
 
-    def tell_observer(
-        self, one: PartAccess, at: Address, nbytes: int, *, writes: bool, values: Sequence[str] = ()
-    ) -> None:
-        watch = self.t.watch
-        if watch is not None:
-            lanes, ahead, apart = one.exec_mask, self.told_ahead, self.several_ways
-            watch.access(self.instruction, one.part, at, nbytes, writes, lanes, values, ahead, apart)
+    def report(self, one: PartAccess, at: Address, nbytes: int, *, writes: bool, values: Sequence[str] = ()) -> None:
+        """Report an access of a part's lanes to the observer."""
+        if self.t.watch is not None:
+            lanes, ahead = self.reported_lanes(one), self.reported_ahead
+            access = LaneAccess(one.part, at, nbytes, lanes, writes, values, ahead, self.conditional)
+            self.t.watch.access(self.instruction, access)
+
+    def reported_lanes(self, one: PartAccess) -> Mask:
+        """The lanes of a part whose accesses are reported."""
+        return one.exec_mask
 
 
 class PartOfAccess:
@@ -153,7 +157,7 @@ class PartOfAccess:
         """A value of a type of the semantics."""
         nbytes = BITS[type_] // 8
         b = self.b
-        if not self._waiting:  # all that the instruction loads is loaded together
+        if not self._waiting:  # all that the instruction loads is loaded at once
             self._waiting = self.access.load(self.one, self.access.pieces)
         words = self._waiting.pop(0)
         values = [Value(w, "u32", PART_LANES) for w in words]
@@ -315,30 +319,27 @@ class RangedAccess(Access):
         offset, index = self.offsets_of.offset(part), self.offsets_of.index(part)
         return Address(base, offset or "zeroinitializer", index, IN_BUFFER, self.slot)
 
-    def _tell(self, one: PartAccess, at: Address, nbytes: int, *, writes: bool, values: Sequence[str] = ()) -> None:
-        """Tell the observer of the lanes that are inside as usual."""
-        watch = self.t.watch
-        if watch is not None:
-            apart = self.several_ways
-            watch.access(self.instruction, one.part, at, nbytes, writes, self._lanes, values, False, apart)
+    def reported_lanes(self, one: PartAccess) -> Mask:
+        """Those that are inside as usual."""
+        return self._lanes
 
     def load(self, one: PartAccess, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
         return self.load_by(self.usual(one), one, pieces)
 
     def load_by(self, usual: str, one: PartAccess, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
-        """Load, together where that is usual."""
+        """Load, all lanes at once where that is usual."""
         ((_, nbytes),) = pieces
         at = self._place(one.part)
-        self._tell(one, at, nbytes, writes=False)
+        self.report(one, at, nbytes, writes=False)
 
-        def together() -> list[str]:
+        def whole_part() -> list[str]:
             (values,) = one.load(at, pieces)
             return values
 
         def by_lane() -> list[str]:
             return one.load_anywhere(self._by_lane(one.part), nbytes)
 
-        return [either(self.t, usual, together, by_lane, f", {LIKELY}")]
+        return [either(self.t, usual, whole_part, by_lane, f", {LIKELY}")]
 
     def store(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
         self.store_by(self.usual(one), one, nbytes, values)
@@ -346,9 +347,9 @@ class RangedAccess(Access):
     def store_by(self, usual: str, one: PartAccess, nbytes: int, values: list[str]) -> None:
         """The same for stores."""
         at = self._place(one.part)
-        self._tell(one, at, nbytes, writes=True, values=values)
+        self.report(one, at, nbytes, writes=True, values=values)
 
-        def together() -> list[str]:
+        def whole_part() -> list[str]:
             one.store(at, nbytes, values)
             return []
 
@@ -356,7 +357,7 @@ class RangedAccess(Access):
             one.store_anywhere(self._by_lane(one.part), nbytes, values)
             return []
 
-        either(self.t, usual, together, by_lane, f", {LIKELY}")
+        either(self.t, usual, whole_part, by_lane, f", {LIKELY}")
 
 
 def _stored_bytes(instruction: Instruction) -> int:
@@ -365,7 +366,7 @@ def _stored_bytes(instruction: Instruction) -> int:
 
 
 def is_checked(t: Translator) -> bool:
-    """Whether what is outside of a buffer is to be told."""
+    """Whether accesses outside of a buffer are reported."""
     return t.watch is not None and t.watch.takes_values
 
 
@@ -389,7 +390,7 @@ def buffer_atomic(t: Translator, instruction: Instruction) -> None:
     t.stop_unless(b.emit(f"icmp ne i32 {fine}, 0"))
     inside = b.emit("load i64, ptr %buffer, align 8")
     for part in range(PARTS):
-        atomics.tell(t, instruction, part, access.place(part), Mask(inside))
+        atomics.report(t, instruction, part, access.place(part), Mask(inside))
     b.line(f"call void @llvm.memset.p0.i64(ptr align 64 %before, i8 0, i64 {8 * LANES}, i1 false)")
     b.declare("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
     atomics.update_places(t, instruction, 0, access.slot.pointer, inside)

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 from headwater.emulate.gcn.program import meaning
 from headwater.emulate.gcn.vector import put
-from headwater.emulate.wave.atomics import pointer_to, put_array, told_operands, update_lanes, wide_addresses
+from headwater.emulate.watch.hooks import LaneAccess
+from headwater.emulate.wave.atomics import (
+    Update,
+    pointer_to,
+    put_array,
+    reported_operands,
+    update_lanes,
+    wide_addresses,
+)
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.helpers import GDS, LDS, WRITE
 from headwater.emulate.wave.layout import LANES
@@ -33,7 +41,7 @@ def translate(t: Translator, instruction: Instruction, place: Callable[[int], Ad
     for part in range(PARTS):  # addresses, one lane after the other
         at = place(part).settled(b)
         how, slot = at.how, at.slot.pointer
-        tell(t, instruction, part, at, t.exec_mask())
+        report(t, instruction, part, at, t.exec_mask())
         wide = wide_addresses(b, at)
         here = b.emit(f"getelementptr i8, ptr %addresses, i64 {8 * PART_LANES * part}")
         b.line(f"store {_LONG} {wide}, ptr {here}, align 64")
@@ -51,12 +59,13 @@ def _operands(instruction: Instruction) -> tuple[dict[str, tuple[int, int]], lis
     return layout, registers
 
 
-def tell(t: Translator, instruction: Instruction, part: int, at: Address, lanes: Mask) -> None:
-    """Tell the observer that a part's lanes are about to update what lies at an address."""
+def report(t: Translator, instruction: Instruction, part: int, at: Address, lanes: Mask) -> None:
+    """Report to the observer that a part's lanes are about to update what lies at an address."""
     if t.watch is not None:
         registers = [t.regs.vector(register, part) for register in _operands(instruction)[1]]
-        values = told_operands(instruction.row.name, registers)
-        t.watch.access(instruction, part, at, updated_bytes(instruction), True, lanes, values, ahead=True)
+        values = reported_operands(instruction.row.name, registers)
+        nbytes = updated_bytes(instruction)
+        t.watch.access(instruction, LaneAccess(part, at, nbytes, lanes, writes=True, values=values, ahead=True))
 
 
 def updated_bytes(instruction: Instruction) -> int:
@@ -74,7 +83,8 @@ def update_places(t: Translator, instruction: Instruction, how: int, slot: str, 
         for part in range(PARTS):
             put_array(t.b, "%data", n, part, t.regs.vector(register, part))
     what = meaning(instruction)
-    update_lanes(t, what, t.mode, nbytes, how, slot, instruction.address, bits, layout, keep_old=dest is not None)
+    update = Update(what, t.mode, nbytes, how, slot, instruction.address, layout)
+    update_lanes(t, update, bits, keep_old=dest is not None)
     if dest is not None:
         take_before(t, instruction, min(dest.register.dwords, nbytes // 4))
 
@@ -109,7 +119,7 @@ def count(t: Translator, instruction: Instruction) -> None:
     if t.watch is not None:
         for part in range(PARTS):
             at = Address(address, "zeroinitializer", None, how, slot)
-            t.watch.access(instruction, part, at, 4, True, Mask(first))
+            t.watch.access(instruction, LaneAccess(part, at, 4, Mask(first), writes=True))
     start, some, done = b.block.label, b.label("some"), b.label("counted")
     b.branch(b.emit(f"icmp eq i64 {lanes}, 0"), done, some)
     b.start(some)

@@ -60,8 +60,8 @@ def abi_of(kernel: KernelObject, target: str) -> Abi:
     at = max(at, kernel.user_sgpr_count)
     system = []
     # Where the hardware knows the private memory, the bit asks for that instead.
-    told = kernel.enable_wave_offset and not traits_of(target).has_architected_scratch
-    for enabled in (*kernel.enable_workgroup_id, kernel.enable_workgroup_info, told):
+    reports_scratch = kernel.enable_wave_offset and not traits_of(target).has_architected_scratch
+    for enabled in (*kernel.enable_workgroup_id, kernel.enable_workgroup_info, reports_scratch):
         system.append(at if enabled else -1)
         at += enabled
     private = round_up(kernel.private_segment_bytes, 16) + (DYNAMIC_STACK_BYTES if kernel.dynamic_stack else 0)

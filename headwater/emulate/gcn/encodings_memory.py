@@ -11,7 +11,7 @@ from headwater.emulate.gcn.accesses import Access, Place, RangedAccess
 from headwater.emulate.gcn.control import scalar_operand, special, write_scalar
 from headwater.emulate.gcn.program import meaning
 from headwater.emulate.gcn.vector import put, vector_fetch, writers
-from headwater.emulate.wave.atomics import array_place, update_lanes
+from headwater.emulate.wave.atomics import Update, array_place, update_lanes
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.helpers import BUFFER, FLAT, GDS, LDS, PRIVATE, WRITE
 from headwater.emulate.wave.layout import PRIVATE_APERTURE
@@ -60,7 +60,7 @@ def scalar_memory(t: Translator, instruction: Instruction) -> None:
     kind = f"i{64 if register.dwords % 2 == 0 else 32}"
     step = 2 if kind == "i64" else 1
 
-    def together() -> list[str]:
+    def whole() -> list[str]:
         t.check_scalar(address, nbytes, int(writes), instruction.address, slot)
         place = b.emit(f"inttoptr i64 {address} to ptr")
         if writes:
@@ -68,7 +68,7 @@ def scalar_memory(t: Translator, instruction: Instruction) -> None:
             return []
         return _take(t, place, kind, register.dwords // step)
 
-    values = _ranged_scalars(t, instruction, address, nbytes, stored, slot, kind, together)
+    values = _ranged_scalars(t, instruction, address, nbytes, stored, slot, kind, whole)
     for n, value in enumerate(values):
         if step == 2:
             t.regs.set_pair(register.index + 2 * n, value)
@@ -97,16 +97,16 @@ def _ranged_scalars(
     stored: Sequence[str],
     slot: str,
     kind: str,
-    together: Callable[[], list[str]],
+    whole: Callable[[], list[str]],
 ) -> list[str]:
-    """A scalar access: ``together`` if there is no buffer or all is inside of it, else dword by dword. What lies beyond
+    """A scalar access: ``whole`` if there is no buffer or all is inside of it, else dword by dword. What lies beyond
     NUM_RECORDS, times the stride if there is one, is loaded as 0, and not stored (AMD, RDNA 3 ISA, "Scalar Memory
     Reads"; the older guides are silent)."""
     base = instruction.source("ADDR")
     assert base is not None
     assert isinstance(base.value, Register)
     if base.value.dwords != 4:
-        return together()
+        return whole()
     writes = bool(stored)
     start, offset, size, inside = _in_buffer(t, base.value, address, nbytes)
     how = (WRITE if writes else 0) | (BUFFER if accesses.is_checked(t) else 0)
@@ -116,7 +116,7 @@ def _ranged_scalars(
         _by_dword(t, instruction, (start, offset, size), nbytes, how, slot)
         return [] if writes else _take(t, "%data", kind, nbytes * 8 // int(kind[1:]))
 
-    return accesses.either(t, inside, together, by_dword, f", {LIKELY}", kind)
+    return accesses.either(t, inside, whole, by_dword, f", {LIKELY}", kind)
 
 
 def _by_dword(
@@ -166,7 +166,8 @@ def _scalar_atomic(t: Translator, instruction: Instruction) -> None:
         b.line(f"store i64 {address}, ptr %addresses, align 64")
         for n, word in enumerate(words):
             b.line(f"store i32 {word}, ptr {array_place(b, '%data', n, '0')}, align 4")
-        update_lanes(t, what, t.mode, nbytes, 0, slot, instruction.address, "1", layout, keep_old=True)
+        update = Update(what, t.mode, nbytes, 0, slot, instruction.address, layout)
+        update_lanes(t, update, "1", keep_old=True)
         places = (array_place(b, "%before", n, "0") for n in range(nbytes // 4))
         return [b.emit(f"load i32, ptr {place}, align 4") for place in places]
 
@@ -174,7 +175,7 @@ def _scalar_atomic(t: Translator, instruction: Instruction) -> None:
         start, offset, size, inside = _in_buffer(t, base.value, address, nbytes)
 
         def outside() -> list[str]:
-            if accesses.is_checked(t):  # which tells of it
+            if accesses.is_checked(t):  # which reports it
                 _by_dword(t, instruction, (start, offset, size), nbytes, WRITE | BUFFER, slot)
             return ["0"] * (nbytes // 4)
 
@@ -278,14 +279,14 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
     mode = t.mode
     stored = Access(t, instruction, _load_to_lds_place(t, instruction)) if to_lds else None
     # What a check touches of a load it then has prefetched for all parts, not for the last alone.
-    access.told_ahead = not to_lds and t.watch is not None and t.watch.takes_values and type(access) is Access
+    access.reported_ahead = not to_lds and t.watch is not None and t.watch.takes_values and type(access) is Access
 
-    def tell(part: int) -> None:
+    def report(part: int) -> None:
         begun = access.begin(part, exec_mask)
         if not writes:
-            access.tell_loads(begun.one)
+            access.report_loads(begun.one)
             return
-        begun.put = access.tell
+        begun.put = access.report_store
         begun.store_all(lower(t.b, what, {name: get(part) for name, get in fetches.items()}, mode).effects)
 
     def thunk(part: int) -> None:
@@ -301,8 +302,8 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
         for target, value in lowered.results.items():
             write[target](part, value, None)
 
-    if access.told_ahead:
-        t.at_once(tell)
+    if access.reported_ahead:
+        t.at_once(report)
     if writes or to_lds:
         t.at_once(thunk)
     else:
@@ -310,7 +311,7 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
 
 
 def _all_is_resident(t: Translator, status: Register) -> None:
-    """Write what tfe tells."""
+    """Write the status that tfe asks for."""
     exec_mask, register = t.exec_mask(), number(status)
     masked = t.masked(register)
     t.later(lambda part: put(t, register, part, "zeroinitializer", exec_mask, masked, None))
@@ -449,7 +450,7 @@ def _lane_offsets(t: Translator, address: Source | None, fixed: Value) -> Callab
 class PrivateAccess(Access):
     """A lane's private memory: dword n of lane l is dword ``64 n + l`` of the wavefront's."""
 
-    several_ways = True
+    conditional = True
 
     def __init__(self, t: Translator, instruction: Instruction, start: str, offsets: Callable[[int], str]) -> None:
         super().__init__(t, instruction, lambda part: self._dword(part, 0))
@@ -477,8 +478,8 @@ class PrivateAccess(Access):
         inside = b.binary("and", offset, Value("3", "u32"))
         return b.binary("shl", inside, Value("3", "u32"))
 
-    def _apart(self, one: PartAccess, offset: int, nbytes: int) -> str | None:
-        """Whether a lane's access crosses dwords, which lie apart; None if none does."""
+    def _crosses_dwords(self, one: PartAccess, offset: int, nbytes: int) -> str | None:
+        """Whether a lane's access crosses dwords, which are not adjacent; None if none does."""
         b = self.t.b
         if nbytes == 1:
             return None
@@ -499,17 +500,17 @@ class PrivateAccess(Access):
     def load(self, one: PartAccess, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
         ((offset, nbytes),) = pieces
         b = self.t.b
-        apart = self._apart(one, offset, nbytes)
-        if apart is None:
+        crosses = self._crosses_dwords(one, offset, nbytes)
+        if crosses is None:
             return [self._load_dwords(one, offset, nbytes)]
-        odd, even, done = b.label("apart"), b.label("aligned"), b.label("joined")
-        b.line(f"br i1 {apart}, label %{odd}, label %{even}")
+        crossing, aligned, done = b.label("crossing"), b.label("aligned"), b.label("joined")
+        b.line(f"br i1 {crosses}, label %{crossing}, label %{aligned}")
         known = self.t.shapes
-        b.start(odd)
+        b.start(crossing)
         first = one.load_anywhere(self._flat(one.part, offset), nbytes)
         first_end = b.block.label
         b.jump(done)
-        b.start(even)
+        b.start(aligned)
         self.t.shapes = dict(known)  # what is found on one way does not hold on the other
         second = self._load_dwords(one, offset, nbytes)
         self.t.shapes = known
@@ -523,7 +524,7 @@ class PrivateAccess(Access):
         words = []
         for at in range(0, max(nbytes, 4), 4):
             place = self._dword(one.part, offset + at)
-            self.tell_observer(one, place, min(nbytes, 4), writes=False)
+            self.report(one, place, min(nbytes, 4), writes=False)
             words += one.load(place, ((0, 4),))[0]
         if nbytes < 4:
             b = self.t.b
@@ -533,17 +534,17 @@ class PrivateAccess(Access):
 
     def store(self, one: PartAccess, offset: int, nbytes: int, values: list[str]) -> None:
         b = self.t.b
-        apart = self._apart(one, offset, nbytes)
-        if apart is None:
+        crosses = self._crosses_dwords(one, offset, nbytes)
+        if crosses is None:
             self._store_dwords(one, offset, nbytes, values)
             return
-        odd, even, done = b.label("apart"), b.label("aligned"), b.label("joined")
-        b.line(f"br i1 {apart}, label %{odd}, label %{even}")
+        crossing, aligned, done = b.label("crossing"), b.label("aligned"), b.label("joined")
+        b.line(f"br i1 {crosses}, label %{crossing}, label %{aligned}")
         known = self.t.shapes
-        b.start(odd)
+        b.start(crossing)
         one.store_anywhere(self._flat(one.part, offset), nbytes, values)
         b.jump(done)
-        b.start(even)
+        b.start(aligned)
         self.t.shapes = dict(known)
         self._store_dwords(one, offset, nbytes, values)
         self.t.shapes = known
@@ -554,7 +555,7 @@ class PrivateAccess(Access):
         b = self.t.b
         for n, value in enumerate(values):
             place = self._dword(one.part, offset + 4 * n)
-            self.tell_observer(one, place, min(nbytes, 4), writes=True)
+            self.report(one, place, min(nbytes, 4), writes=True)
             if nbytes < 4:
                 shift = self._shift(one.part, offset)
                 ones = Value(str((1 << 8 * nbytes) - 1), "u32")
@@ -566,10 +567,10 @@ class PrivateAccess(Access):
 
 
 class BufferAccess(RangedAccess):
-    """A buffer instruction of a kernel that has private memory: the descriptor's swizzle bit tells, when it runs,
+    """A buffer instruction of a kernel that has private memory: the descriptor's swizzle bit says, when it runs,
     whether it accesses that."""
 
-    several_ways = True
+    conditional = True
 
     def __init__(self, t: Translator, instruction: Instruction) -> None:
         super().__init__(t, instruction)

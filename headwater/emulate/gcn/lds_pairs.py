@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from headwater.emulate.gcn import atomics
 from headwater.emulate.gcn.program import meaning
+from headwater.emulate.watch.hooks import LaneAccess
 from headwater.emulate.wave.atomics import array_place, each_lane, pointer_to, put_array, wide_addresses
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.helpers import WRITE
@@ -116,7 +117,7 @@ def _by_second(t: Translator, instruction: Instruction, place: Place) -> None:
         firsts.append(at)
         if t.watch is not None:
             there = b.binary("add", Value(at.low, "u32", PART_LANES), Value(more, "u32", PART_LANES)).text
-            t.watch.access(instruction, part, replace(at, low=there), nbytes, False, t.exec_mask())
+            t.watch.access(instruction, LaneAccess(part, replace(at, low=there), nbytes, t.exec_mask()))
     how, slot = _addresses(t, instruction, lambda part: firsts[part], [(0, True)], nbytes)
 
     def one(lane: str, lane32: str) -> None:
@@ -138,9 +139,9 @@ def _by_second(t: Translator, instruction: Instruction, place: Place) -> None:
 
 
 def _addresses(
-    t: Translator, instruction: Instruction, place: Place, told: list[tuple[int, bool]], nbytes: int
+    t: Translator, instruction: Instruction, place: Place, reported: list[tuple[int, bool]], nbytes: int
 ) -> tuple[int, str]:
-    """Keep each lane's address, and tell who watches of accesses so many bytes further, and whether they write.
+    """Keep each lane's address, and report accesses so many bytes further, and whether they write, to the observer.
 
     Returns what memory it is, and its slot.
     """
@@ -150,9 +151,9 @@ def _addresses(
         at = place(part).settled(b)
         how, slot = at.how, at.slot.pointer
         if t.watch is not None:
-            for offset, writes in told:
+            for offset, writes in reported:
                 moved = at.moved(b, offset).settled(b)
-                t.watch.access(instruction, part, moved, nbytes, writes, t.exec_mask())
+                t.watch.access(instruction, LaneAccess(part, moved, nbytes, t.exec_mask(), writes))
         here = b.emit(f"getelementptr i8, ptr %addresses, i64 {8 * PART_LANES * part}")
         b.line(f"store <{PART_LANES} x i64> {wide_addresses(b, at)}, ptr {here}, align 64")
     return how, slot

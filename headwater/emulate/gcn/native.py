@@ -91,6 +91,6 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
 
 
 def _prepare(worker: Worker) -> None:
-    with suppress(Exception):  # the process may be ended meanwhile; the call that matters will tell
+    with suppress(Exception):  # the process may be ended meanwhile; the call that matters will raise
         worker.start("emulate.wave.codegen")
         worker.call("emulate.wave.codegen:prepare")

@@ -2,7 +2,7 @@
 
 Each register is followed along all paths with what its value may be made from: pointers among the arguments, memory,
 or neither. A pointer plus a number that was loaded is that pointer moved, as C has it, and 32 bits are a number. What
-may be a pointer that was loaded, or cannot be told, makes the answer None: then any argument may be written through.
+may be a pointer that was loaded, or cannot be known, makes the answer None: then any argument may be written through.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class _Follow:
             return made
         sources = [self._held(s.value, state) for s in instruction.sources if s.type != "mask"]
         if instruction.fields.get("indexed"):
-            # Of the registers that M0 may mean, none is told from another.
+            # Which of the registers M0 means is not known.
             sources = [_any(state, registers(e.scalar_read), registers(e.vector_read))]
         what = meaning(instruction)
         found = _sum(sources) if any(part in instruction.row.name for part in _SUMS) else _union(sources)

@@ -197,7 +197,7 @@ def _texels(wave: Wave, instruction: Instruction) -> None:
     )
     lane: int | None = None
 
-    def told(number: int) -> None:
+    def report(number: int) -> None:
         nonlocal lane
         lane = number
 
@@ -205,7 +205,7 @@ def _texels(wave: Wave, instruction: Instruction) -> None:
         if one.what.kind == "atomic":
             _texel_atomic(wave, instruction, one)
             return
-        result = reference_images.run(one, told)
+        result = reference_images.run(one, report)
     except AccessError as error:
         raise fault(error, instruction, instruction.row.name, lane) from None
     if dest is not None:

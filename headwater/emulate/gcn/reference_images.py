@@ -83,21 +83,21 @@ class Operation:
         return self.instruction.fields
 
 
-def run(one: Operation, lane_told: Callable[[int], None]) -> list[list[int]]:
+def run(one: Operation, report_lane: Callable[[int], None]) -> list[list[int]]:
     """Execute an instruction that is no atomic; the registers of the result, with what they held where nothing is
     written."""
     what = one.what
     if one.instruction.row.encoding != "MIMG":
         form = _buffer_format(one)
         places = _buffer_places(one, form)
-        return _moved(one, form, places, lane_told)
+        return _moved(one, form, places, report_lane)
     image = _image(one)
     if what.kind == "resinfo":
         return _information(one, image)
     if what.kind in ("sample", "gather", "lod"):
         with np.errstate(all="ignore"):
-            return _sampled(one, image, lane_told)
-    return _moved(one, None if image is None else image.form, _texel_places(one, image), lane_told)
+            return _sampled(one, image, report_lane)
+    return _moved(one, None if image is None else image.form, _texel_places(one, image), report_lane)
 
 
 def atomic_places(one: Operation, nbytes: int) -> list[Place]:
@@ -108,13 +108,13 @@ def atomic_places(one: Operation, nbytes: int) -> list[Place]:
     return _texel_places(one, image)
 
 
-def _moved(one: Operation, form: Format | None, places: list[Place], told: Callable[[int], None]) -> list[list[int]]:
+def _moved(one: Operation, form: Format | None, places: list[Place], report: Callable[[int], None]) -> list[list[int]]:
     """Loads and stores of one element a lane."""
     what = one.what
     raw = ("signed" if what.signed else "unsigned") if what.raw else ""
     result = _empty(one)
     for lane in one.active:
-        told(lane)
+        report(lane)
         place = places[lane]
         if what.kind == "store":
             if place is not None and form is not None:
@@ -553,7 +553,7 @@ def _taps(one: Operation, image: Image, lane: int, level: int, linear: bool, sha
     return [one_tap for one_tap in found if one_tap.weight]
 
 
-def _sampled(one: Operation, image: Image | None, told: Callable[[int], None]) -> list[list[int]]:
+def _sampled(one: Operation, image: Image | None, report: Callable[[int], None]) -> list[list[int]]:
     result = _empty(one)
     what = one.what
 
@@ -564,7 +564,7 @@ def _sampled(one: Operation, image: Image | None, told: Callable[[int], None]) -
     if setting("border") == BORDER_REGISTER and any(clamp >= CLAMP_HALF_BORDER for clamp in clamps):
         raise AccessError("a border's colour of the table is not emulated")
     for lane in one.active:
-        told(lane)
+        report(lane)
         if image is None or image.levels == 0 or image.slices == 0:
             select = _selects(one)
             integers = _number_format(one) in (4, 5)

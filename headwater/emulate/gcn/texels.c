@@ -2,7 +2,7 @@
    each lane's elements lie, and what they make of the data, out.
 
    Compiled after the declarations of `layout.c_header` and `texels.c_header`, and linked to kernels that have such
-   instructions. What an instruction is told to do stands in `headwater.isa.gcn.images`; what of it AMD's documents leave
+   instructions. What an instruction does is described in `headwater.isa.gcn.images`; what of it AMD's documents leave
    open, in docs/emulator.md. */
 
 #define HIDDEN __attribute__((visibility("hidden")))

@@ -1,7 +1,7 @@
 """Image and formatted buffer instructions in; calls of texels.c, which knows descriptors, formats and filters, out.
 
 What such an instruction accesses is known when it runs: texels.c finds each lane's elements, code for whoever watches
-is told of them, and texels.c goes on and moves them. Atomics on images go on as those on buffers do.
+gets them, and texels.c goes on and moves them. Atomics on images go on as those on buffers do.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.gcn.control import scalar_operand
 from headwater.emulate.gcn.vector import put
-from headwater.emulate.wave.atomics import put_array, update_lanes
+from headwater.emulate.watch.hooks import LaneAccess
+from headwater.emulate.wave.atomics import Update, put_array, update_lanes
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.layout import LANES, trait_bits
 from headwater.emulate.wave.memory import Address
@@ -55,7 +56,7 @@ TEXELS: Final = Struct(
     ("u32", "format", FORMAT_DWORDS),  # what of the descriptor it is about
     ("u32", "element_bytes", 1),
     ("u32", "taps", 1),
-    ("u32", "tap", 1),  # the one that is told to whoever watches
+    ("u32", "tap", 1),  # the one that is reported to the observer
 )
 _KINDS = ("load", "store", "atomic", "sample", "gather", "resinfo", "lod")
 _LEVELS = ("", "mip", "lod", "zero", "auto", "given")
@@ -93,7 +94,7 @@ def translate(t: Translator, instruction: Instruction, what: images.Texels) -> N
     t.stop_unless(b.emit(f"icmp ne i32 {fine}, 0"))
     slot = t.new_slot()
     if t.watch is not None and what.kind not in ("resinfo", "lod"):
-        _tell(t, instruction, what, slot)
+        _report(t, instruction, what, slot)
     if what.kind == "atomic":
         _update(t, instruction, slot)
         return
@@ -214,8 +215,8 @@ def _places(t: Translator, tap: str | None) -> tuple[list[str], str]:
     return wide, lanes
 
 
-def _tell(t: Translator, instruction: Instruction, what: images.Texels, slot: str) -> None:
-    """Tell whoever watches of the elements of each tap, with code for each size that elements may have."""
+def _report(t: Translator, instruction: Instruction, what: images.Texels, slot: str) -> None:
+    """Report the elements of each tap to the observer, with code for each size that elements may have."""
     b = t.b
     watch = t.watch
     assert watch is not None
@@ -226,7 +227,7 @@ def _tell(t: Translator, instruction: Instruction, what: images.Texels, slot: st
     if what.kind == "atomic":
         sizes = {images.atomic_bytes(instruction)}
     now = t.slot_now(slot)
-    head, body, following, done = (b.label(name) for name in ("taps", "tap", "following", "told"))
+    head, body, following, done = (b.label(name) for name in ("taps", "tap", "following", "reported"))
     _put(t, "tap", "0")
     b.jump(head)
     b.start(head)
@@ -246,7 +247,7 @@ def _tell(t: Translator, instruction: Instruction, what: images.Texels, slot: st
             moved = b.emit(f"lshr {_WIDE} {wide[part]}, splat (i64 32)")
             at = Address("0", low, b.emit(f"trunc {_WIDE} {moved} to {PART}"), 0, now)
             writes = what.kind in ("store", "atomic")
-            watch.access(instruction, part, at, size, writes, Mask(lanes), apart=True)
+            watch.access(instruction, LaneAccess(part, at, size, Mask(lanes), writes, conditional=True))
         b.jump(following)
     b.start(following)
     _put(t, "tap", b.emit(f"add i32 {tap}, 1"))
@@ -275,10 +276,8 @@ def _update(t: Translator, instruction: Instruction, slot: str) -> None:
             put_array(b, "%data", n, part, t.regs.vector(number(data.value) + n, part))
         for n in range(results):  # what lanes outside of the image get
             put_array(b, "%before", n, part, "zeroinitializer")
-    update_lanes(
-        t, what, t.mode, nbytes, 0, slot, instruction.address, lanes, {"DATA": (0, dwords)},
-        keep_old=dest is not None,
-    )  # fmt: skip
+    update = Update(what, t.mode, nbytes, 0, slot, instruction.address, {"DATA": (0, dwords)})
+    update_lanes(t, update, lanes, keep_old=dest is not None)
     if dest is not None:
         _take(t, number(dest.register), results, "%before", 0)
 

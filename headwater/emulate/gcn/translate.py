@@ -344,7 +344,7 @@ class _Function:
             control.indirect(self.t, block)
             return
         if any(a <= block.address for a in block.successors):
-            # A loop: it may be told to stop.
+            # A loop: it may be asked to stop.
             value = b.emit("load atomic i64, ptr %stop monotonic, align 8")
             going = b.label("going")
             b.line(f"br i1 {b.emit(f'icmp eq i64 {value}, 0')}, label %{going}, label %wave.stopped, !prof !9100")

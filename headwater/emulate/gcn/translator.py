@@ -1,6 +1,6 @@
 """What translating a kernel needs at any instruction: registers, masks, the options, and how to look up memory or stop.
 
-`Translator` passes in everywhere; what it has been told to write is in its builder. `headwater.emulate.gcn.translate`
+`Translator` passes in everywhere; what has been written is in its builder. `headwater.emulate.gcn.translate`
 makes a whole function of it.
 """
 
@@ -29,7 +29,7 @@ class Options:
     """How to translate. ``full``: every wavefront begins with all lanes (groups of a multiple of 64 work-items).
     ``avx512``: this machine has AVX-512 (with BW).
 
-    ``count``: count wave-instructions. ``observer``: is told what happens, see `headwater.emulate.watch.hooks`.
+    ``count``: count wave-instructions. ``observer``: gets what happens, see `headwater.emulate.watch.hooks`.
     """
 
     full: bool = True

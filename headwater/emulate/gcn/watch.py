@@ -1,25 +1,24 @@
-"""The blocks, accesses and barriers of a GCN kernel in; what an observer is told of them, out."""
+"""Reports the blocks, accesses and barriers of a GCN kernel to an observer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from headwater.emulate.gcn.program import BasicBlock, Program, effects
-from headwater.emulate.watch.hooks import Accessing
+from headwater.emulate.watch.hooks import AccessOrigin
 from headwater.emulate.wave.atomics import operation_of
 from headwater.emulate.wave.layout import LANES
 from headwater.isa.gcn.model import EXEC, Instruction
 
 if TYPE_CHECKING:
-    from headwater.emulate.watch.hooks import Observer
+    from headwater.emulate.watch.hooks import LaneAccess, Observer
     from headwater.emulate.wave.builder import Builder
-    from headwater.emulate.wave.memory import Address
-    from headwater.emulate.wave.registers import Mask, Registers
+    from headwater.emulate.wave.registers import Registers
 
 
 class Watch:
-    """Tells an observer of what a translation does; ``flush`` writes the vector code that was put off."""
+    """Reports to an observer what a translation does; ``flush`` writes the deferred vector code."""
 
     def __init__(
         self, observer: Observer, program: Program, b: Builder, regs: Registers, flush: Callable[[], None]
@@ -39,7 +38,7 @@ class Watch:
         self._begin_segment(block, 0)
 
     def after(self, block: BasicBlock, at: int) -> None:
-        """The block's instruction number ``at`` has been translated; if it is a vector one, perhaps only put off.
+        """The block's instruction number ``at`` has been translated; if it is a vector one, perhaps only deferred.
 
         A new segment begins where EXEC changed, if vector instructions of the block follow.
         """
@@ -50,28 +49,17 @@ class Watch:
             self._flush()
             self._observer.in_step(self._b)
 
-    def access(
-        self,
-        instruction: Instruction,
-        part: int,
-        at: Address,
-        nbytes: int,
-        writes: bool,
-        lanes: Mask,
-        values: Sequence[str] = (),
-        ahead: bool = False,
-        apart: bool = False,
-    ) -> None:
-        """A part's lanes are about to access memory: see `Observer.told`."""
-        self._observer.told(self._b, _accessing(instruction), part, at, nbytes, writes, lanes, values, ahead, apart)
+    def access(self, instruction: Instruction, access: LaneAccess) -> None:
+        """A part's lanes are about to access memory."""
+        self._observer.on_access(self._b, _origin(instruction), access)
 
     def scalar_access(self, instruction: Instruction, address: str, nbytes: int, writes: bool) -> None:
         """The wavefront is about to access memory with one address (``i64``)."""
-        self._observer.told_scalar(self._b, _accessing(instruction), address, nbytes, writes, self._active())
+        self._observer.on_scalar_access(self._b, _origin(instruction), address, nbytes, writes, self._active())
 
     def barrier(self, instruction: Instruction) -> None:
         """The wavefront is at a barrier."""
-        self._observer.waits(self._b, instruction.address, self._active())
+        self._observer.on_barrier(self._b, instruction.address, self._active())
 
     def _active(self) -> str:
         """The active lanes, an ``i64``."""
@@ -79,18 +67,18 @@ class Watch:
 
     def _begin_segment(self, block: BasicBlock, at: int) -> None:
         addresses = [i.address for i in block.instructions[at:]]
-        if self._regs.mask(EXEC).full or not self._observer.tells_segments:
+        if self._regs.mask(EXEC).full or not self._observer.takes_segments:
             active = str(LANES)
         else:
             active = self._b.count_bits(self._regs.pair(EXEC))
         self._observer.open_segment(block.address, addresses, active, first=at == 0)
-        # All of a block are run if the first one is: they are told together.
+        # All of a block are run if the first one is: they are reported as one.
         if any(_ends_segment(block, n) for n in range(at, len(block.instructions))):
             return
         if self._headers is None:
             self._headers = _loop_headers(self._program)
         itself = block.address in block.successors or block.end == "indirect"
-        self._observer.tell_segments(self._b, repeats=itself, loops=block.address in self._headers)
+        self._observer.on_segments(self._b, repeats=itself, loops=block.address in self._headers)
 
 
 def _ends_segment(block: BasicBlock, at: int) -> bool:
@@ -108,8 +96,8 @@ def _loop_headers(program: Program) -> set[int]:
     return {a for block in blocks for a in block.successors if a <= block.address}
 
 
-def _accessing(instruction: Instruction) -> Accessing:
+def _origin(instruction: Instruction) -> AccessOrigin:
     row, address = instruction.row, instruction.address
     if "atomic" in row.flags:
-        return Accessing(address, address, True, operation_of(row.name))
-    return Accessing(address, address, False, volatile="load" in row.flags and bool(instruction.fields.get("glc")))
+        return AccessOrigin(address, address, True, operation_of(row.name))
+    return AccessOrigin(address, address, False, volatile="load" in row.flags and bool(instruction.fields.get("glc")))

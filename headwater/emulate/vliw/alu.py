@@ -492,7 +492,7 @@ class AluCode:
     # ---- the end of a segment
 
     def finish(self) -> None:
-        """Store what lives on, and tell the control flow what became of the lanes."""
+        """Store live values, and pass the lanes' new mask to the control flow."""
         c, b = self.c, self.b
         c.flush()
         for part in range(PARTS):

@@ -18,19 +18,19 @@ from headwater.native.faults import Extent
 from headwater.opencl.access_locations import AccessPlaces
 
 if TYPE_CHECKING:
-    from headwater.emulate.watch.hooks import Accessing
+    from headwater.emulate.watch.hooks import AccessOrigin
 
 
 _FETCHES = ("vertex", "texture")
-"""Units that only read: see `Accessing`."""
+"""Units that only read: see `AccessOrigin`."""
 
 
 class _VliwObserver(CheckObserver):
     name = f"{CheckObserver.name} vliw"
 
-    def _is_still(self, what: Accessing, site: int) -> bool:
+    def _is_still(self, origin: AccessOrigin, site: int) -> bool:
         """Any fetch may be: which memory a launch does not write is known of its arguments, not of its fetches."""
-        if what.unit not in _FETCHES:
+        if origin.unit not in _FETCHES:
             return False
         self.still.add(site)
         return True
@@ -41,7 +41,7 @@ class _OpenClFamily(CheckedFamily):
 
     def __init__(self) -> None:
         self.hosts: dict[int, int] = {}
-        """Where memory lies, by the first of the addresses that accesses are told with."""
+        """Where memory lies, by the first of the addresses that accesses are reported with."""
 
     def observer(self) -> CheckObserver:
         return _VliwObserver()

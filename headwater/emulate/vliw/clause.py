@@ -72,24 +72,23 @@ class Resources:
         return self.bindings.bound(name)
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all clauses of a shader are translated with."""
+
+    frame: Frame
+    resources: Resources
+    options: Options
+    control: Control
+
+
 class Clause(Deferred):
     """The code of one clause, or of a segment of it. ``inlined``: it becomes part of the wavefront's function, in which
     registers are values, too."""
 
-    def __init__(
-        self,
-        name: str,
-        cf: Cf,
-        index: int,
-        frame: Frame,
-        resources: Resources,
-        options: Options,
-        control: Control,
-        *,
-        full: bool,
-        inlined: bool,
-    ) -> None:
+    def __init__(self, name: str, cf: Cf, index: int, surroundings: Surroundings, *, full: bool, inlined: bool) -> None:
         super().__init__()
+        resources, options = surroundings.resources, surroundings.options
         self.inlined = inlined
         self.name = name
         self.cf = cf
@@ -99,8 +98,8 @@ class Clause(Deferred):
         self.options = options
         self.b = Builder(frozenset(("avx512dq",)) if options.avx512 else frozenset())
         self.b.start("begin")
-        self.regs = Registers(self.b, frame, merged=inlined)
-        self.control = control.within(self.b, self.stop_unless)
+        self.regs = Registers(self.b, surroundings.frame, merged=inlined)
+        self.control = surroundings.control.within(self.b, self.stop_unless)
         self.exec = Mask("-1" if full else "%active")
         self.shapes: dict[tuple[str, str | None, str, bool], Shape] = {}
         self.compact = False
@@ -257,7 +256,7 @@ class Clause(Deferred):
     # ---- masks
 
     def new_mask(self) -> Mask:
-        """A mask whose parts are computed by vector code that is put off."""
+        """A mask whose parts are computed by deferred vector code."""
         return Mask()
 
     def part_mask(self, mask: Mask, part: int) -> Value:

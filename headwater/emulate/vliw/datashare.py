@@ -55,7 +55,7 @@ def _write(c: Clause, fetch: Fetch, pc: int) -> None:
         first = b.binary("mul", item, b.constant("u32", f["dst_stride"]))
         access = PartAccess(c, part, mask, pc)
         places = [_address(c, b.binary("add", first, b.constant("u32", f["dst_index"] + n))) for n in wanted]
-        _tell(watch, part, wanted, places, mask)
+        _report(watch, part, wanted, places, mask)
         for n, at in zip(wanted, places, strict=True):
             value = source(c, f["src_gpr"], f[f"src_sel_{'xyzw'[n]}"], part)
             access.store(at, 4, [b.splat(value, PART_LANES).text])
@@ -84,9 +84,9 @@ def _read(c: Clause, fetch: Fetch, pc: int) -> None:
         places = [_address(c, b.binary("add", first, b.binary("mul", step, b.constant("u32", n)))) for n in wanted]
         if f["mux_cntl"] == 1:
             for at in places:
-                watch.tell(part, at, 4, mask)
+                watch.report(part, at, 4, mask)
         else:
-            _tell(watch, part, wanted, places, mask)
+            _report(watch, part, wanted, places, mask)
         for n, at in zip(wanted, places, strict=True):
             ((dword,),) = access.load(at, [(0, 4)])
             c.regs.write(4 * f["dst_gpr"] + n, part, Value(dword, "u32", PART_LANES))
@@ -94,10 +94,10 @@ def _read(c: Clause, fetch: Fetch, pc: int) -> None:
     c.later(thunk, loads=True)
 
 
-def _tell(watch: Watch, part: int, channels: Sequence[int], places: Sequence[Address], lanes: Mask) -> None:
-    """Tell of dwords that follow each other, from the first to the last of ``channels``: one access."""
+def _report(watch: Watch, part: int, channels: Sequence[int], places: Sequence[Address], lanes: Mask) -> None:
+    """Report dwords that follow each other, from the first to the last of ``channels``: one access."""
     if places:
-        watch.tell(part, places[0], 4 * (channels[-1] - channels[0] + 1), lanes)
+        watch.report(part, places[0], 4 * (channels[-1] - channels[0] + 1), lanes)
 
 
 def _stride(c: Clause) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from headwater.chips.vliw_isas import Traits
 from headwater.emulate.vliw import formats, lds, program, scratch
@@ -52,14 +53,13 @@ def _pixel(c: Clause, number: int) -> None:
     if bound is None:
         c.unsupported(place(c.index))
         return
-    known = bound
-    mask, address = c.exec, c.memory(name, bound)
+    mask, surface = c.exec, _Surface(name, bound, c.memory(name, bound))
     watch = Watch(c, place(c.index, number), "export", name, writes=True, ahead=True)
 
-    def thunk(part: int, telling: bool, storing: bool) -> None:
-        lanes = [_selected(c, gpr, sel, part) for sel in selects]
+    def thunk(part: int, reporting: bool, storing: bool) -> None:
         pixel = [c.regs.read(PIXEL + n, part) for n in (0, 1)]
-        _store_element(c, name, known, address, pixel, lanes, part, mask, watch if telling else None, storing)
+        elements = _Elements(pixel, [_selected(c, gpr, sel, part) for sel in selects])
+        _store_elements(c, surface, elements, part, mask, watch if reporting else None, storing)
 
     store(c, thunk)
 
@@ -72,20 +72,29 @@ def _selected(c: Clause, gpr: int, sel: int, part: int) -> Value | None:
     return c.regs.read(4 * gpr + sel, part)
 
 
-def _store_element(
-    c: Clause,
-    name: tuple[str, int],
-    bound: Bound,
-    address: Callable[[str], Address],
-    coordinates: Sequence[Value],
-    lanes: Sequence[Value | None],
-    part: int,
-    mask: Mask,
-    watch: Watch | None,
-    storing: bool,
+@dataclass(frozen=True, slots=True)
+class _Surface:
+    """A resource, what is bound to it, and what makes addresses of byte offsets in it."""
+
+    name: tuple[str, int]
+    bound: Bound
+    address: Callable[[str], Address]
+
+
+@dataclass(frozen=True, slots=True)
+class _Elements:
+    """What lanes store: a value for each component that is stored, at whole coordinates."""
+
+    coordinates: Sequence[Value]
+    components: Sequence[Value | None]
+
+
+def _store_elements(
+    c: Clause, surface: _Surface, elements: _Elements, part: int, mask: Mask, watch: Watch | None, storing: bool
 ) -> None:
-    """Tell of an element at whole coordinates, and store it; outside of the resource nothing is."""
-    b = c.b
+    """Report a part's elements, and store them; outside of the resource nothing is."""
+    b, name, bound, address = c.b, surface.name, surface.bound, surface.address
+    coordinates = elements.coordinates
     inside = None
     element = None
     axes = zip(coordinates[: bound.dimensions], ("width", "height", "depth"), ("", "pitch", "slice"), strict=False)
@@ -102,10 +111,10 @@ def _store_element(
     format_ = bound.format
     low = b.splat(b.binary("mul", element, b.constant("u32", format_.nbytes)), PART_LANES)
     if watch is not None:
-        watch.tell_tiled(part, address(low.text), name, coordinates[: bound.dimensions], format_.nbytes, allowed)
+        watch.report_tiled(part, address(low.text), name, coordinates[: bound.dimensions], format_.nbytes, allowed)
     if not storing:
         return
-    present = lanes[: format_.lanes]
+    present = elements.components[: format_.lanes]
     whole = [lane for lane in present if lane is not None]
     if len(whole) == len(present):
         words = formats.packed(b, format_, whole)
@@ -143,22 +152,14 @@ def _runs(mask: int) -> list[tuple[int, int]]:
 
 
 def _store_components(
-    c: Clause,
-    gpr: int,
-    comp_mask: int,
-    at: Address,
-    part: int,
-    mask: Mask,
-    mask_place: int,
-    watch: Watch | None,
-    storing: bool,
+    c: Clause, access: PartAccess, gpr: int, comp_mask: int, at: Address, watch: Watch | None, storing: bool
 ) -> None:
-    """Tell of components, and store them, one dword after the other; neighbours together."""
-    access = PartAccess(c, part, mask, mask_place)
+    """Report components, and store them, one dword after the other; those of adjacent dwords at once."""
+    part = access.part
     for first, count in _runs(comp_mask):
         values = [c.b.splat(c.regs.read(4 * gpr + first + n, part), PART_LANES).text for n in range(count)]
         if watch is not None:
-            watch.tell(part, at.moved(c.b, 4 * first), 4 * count, mask, values)
+            watch.report(part, at.moved(c.b, 4 * first), 4 * count, access.exec_mask, values)
         if not storing:
             continue
         done = 0
@@ -180,7 +181,7 @@ def _memory(c: Clause) -> None:
     elements = range(f["burst_count"] + 1)
     watches = [Watch(c, place(c.index, n), "memory", name, writes=True, ahead=True) for n in elements]
 
-    def thunk(part: int, telling: bool, storing: bool) -> None:
+    def thunk(part: int, reporting: bool, storing: bool) -> None:
         b = c.b
         for n in elements:
             base = (f["array_base"] + n) * nbytes
@@ -190,8 +191,9 @@ def _memory(c: Clause) -> None:
                 low = b.binary("mul", index, b.constant("u32", nbytes))
                 low = b.binary("add", low, b.constant("u32", base)) if base else low
             at = address(b.splat(low, PART_LANES).text)
-            watch = watches[n] if telling else None
-            _store_components(c, f["rw_gpr"] + n, f["comp_mask"], at, part, mask, place(c.index), watch, storing)
+            watch = watches[n] if reporting else None
+            access = PartAccess(c, part, mask, place(c.index))
+            _store_components(c, access, f["rw_gpr"] + n, f["comp_mask"], at, watch, storing)
 
     store(c, thunk)
 
@@ -236,17 +238,18 @@ def _rat(c: Clause) -> None:
         return
     if row.name == "NOP":
         return
-    known, mask = bound, c.exec
+    mask = c.exec
     if row.name == "STORE_TYPED":
         if bound.arena:
             c.unsupported(pc)
             return
-        address, watch = c.memory(name, bound), Watch(c, pc, "rat", name, writes=True, ahead=True)
+        surface = _Surface(name, bound, c.memory(name, bound))
+        watch = Watch(c, pc, "rat", name, writes=True, ahead=True)
 
-        def typed(part: int, telling: bool, storing: bool) -> None:
-            lanes = [c.regs.read(4 * f["rw_gpr"] + n, part) if f["comp_mask"] >> n & 1 else None for n in range(4)]
-            coordinates = [c.regs.read(4 * f["index_gpr"] + n, part) for n in range(3)]
-            _store_element(c, name, known, address, coordinates, lanes, part, mask, watch if telling else None, storing)
+        def typed(part: int, reporting: bool, storing: bool) -> None:
+            values = [c.regs.read(4 * f["rw_gpr"] + n, part) if f["comp_mask"] >> n & 1 else None for n in range(4)]
+            elements = _Elements([c.regs.read(4 * f["index_gpr"] + n, part) for n in range(3)], values)
+            _store_elements(c, surface, elements, part, mask, watch if reporting else None, storing)
 
         store(c, typed)
         return
@@ -260,20 +263,19 @@ def _rat(c: Clause) -> None:
     address, watch = c.memory(name, bound), Watch(c, pc, "rat", name, writes=True, ahead=True)
     small = {"STORE_SHORT": 2, "STORE_BYTE": 1}.get(row.name, 0)
 
-    def plain(part: int, telling: bool, storing: bool) -> None:
+    def plain(part: int, reporting: bool, storing: bool) -> None:
         b = c.b
         index = c.regs.read(4 * f["index_gpr"], part)
         low = index if small else b.binary("shl", index, b.constant("u32", 2))
-        at = address(low.text)
+        at, access = address(low.text), PartAccess(c, part, mask, pc)
         if small:
             values = [b.splat(c.regs.read(4 * f["rw_gpr"], part), PART_LANES).text]
-            if telling:
-                watch.tell(part, at, small, mask, values)
+            if reporting:
+                watch.report(part, at, small, mask, values)
             if storing:
-                PartAccess(c, part, mask, pc).store(at, small, values)
+                access.store(at, small, values)
         else:
-            told = watch if telling else None
-            _store_components(c, f["rw_gpr"], f["comp_mask"], at, part, mask, pc, told, storing)
+            _store_components(c, access, f["rw_gpr"], f["comp_mask"], at, watch if reporting else None, storing)
 
     store(c, plain)
 
@@ -294,7 +296,7 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
         def load(part: int) -> None:
             index = b.binary("shl", c.regs.read(4 * f["index_gpr"], part), b.constant("u32", 2))
             at = address(index.text)
-            watch.tell(part, at, 4, mask)
+            watch.report(part, at, 4, mask)
             ((dword,),) = PartAccess(c, part, mask, pc).load(at, [(0, 4)])
             c.regs.write(RETURNED + f["rat_id"], part, Value(dword, "u32", PART_LANES))
 
@@ -318,14 +320,15 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
             for operand, channel in (("DATA", 0), ("DATA1", second))
             if operand in what.types
         ]
-        watch.tell(part, at, 4, mask, atomics.told_operands(operation, operands))
+        watch.report(part, at, 4, mask, atomics.reported_operands(operation, operands))
         lds.put_addresses(c, part, at)
         for n, operand in enumerate(operands):
             atomics.put_array(b, "%data", n, part, operand)
 
     c.at_once(thunk)  # loads that wait use the same arrays
     layout = {key: (n, 1) for n, key in enumerate(("DATA", "DATA1")) if key in what.types}
-    atomics.update_lanes(c, what, c.mode, 4, how, slot, pc, mask.bits(b), layout, keep_old=returns)
+    update = atomics.Update(what, c.mode, 4, how, slot, pc, layout)
+    atomics.update_lanes(c, update, mask.bits(b), keep_old=returns)
     if returns:
         for part, value in enumerate(lds.taken_back(c)):
             assert value is not None

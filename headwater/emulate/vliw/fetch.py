@@ -13,7 +13,7 @@ from headwater.emulate.vliw.bindings import NEAREST, Format, vertex_format
 from headwater.emulate.vliw.clause import Clause, place
 from headwater.emulate.vliw.elements import Lanes, accessing, four, load, source, write
 from headwater.emulate.vliw.registers import RETURNED
-from headwater.emulate.vliw.watch import Watch, looks_first
+from headwater.emulate.vliw.watch import Watch, reports_first
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.lower_float import lower
 from headwater.emulate.wave.memory import Address, PartAccess
@@ -92,18 +92,18 @@ def _vertex(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
     def there(low: Value, inside: Value | None) -> Address:
         return address((low if inside is None else c.b.select(inside, low, c.b.constant("u32", 0))).text)
 
-    def tell(part: int) -> None:
+    def report(part: int) -> None:
         _, low, inside = element(part)
-        watch.tell(part, there(low, inside), known.nbytes, accessing(c, part, inside))
+        watch.report(part, there(low, inside), known.nbytes, accessing(c, part, inside))
 
     def read(part: int) -> Lanes:
         index, low, inside = element(part)
-        if looks_first(c):  # reads outside give 0, which a check does not take for meant
+        if reports_first(c):  # reads outside give 0, which a check does not take for meant
             if inside is not None:
                 low = c.b.select(inside, low, _beyond(c, name, low, known.nbytes))
             return load(c, address(low.text), known, part, None, pc)
         at = there(low, inside)
-        watch.tell(part, at, known.nbytes, accessing(c, part, inside))
+        watch.report(part, at, known.nbytes, accessing(c, part, inside))
         values = load(c, at, known, part, inside, pc)
         if inside is None or stride != 1 or known.nbytes == 4 or set(known.widths) != {32}:
             return values
@@ -111,8 +111,8 @@ def _vertex(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
         within = [c.b.compare("icmp ult", index, limit) for limit in limits]
         return _partly(c, address(low.text), within, values, part, pc)
 
-    if looks_first(c):  # what a check touches of it, it then has prefetched for all parts
-        c.at_once(tell)
+    if reports_first(c):  # what a check touches of it, it then has prefetched for all parts
+        c.at_once(report)
     return read
 
 
@@ -215,7 +215,7 @@ def _texture(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
 def _gradients(c: Clause, fetch: Fetch) -> Callable[[int], Lanes]:
     """Differences within quads, which are four lanes by rows (see `headwater.emulate.vliw.raster`).
 
-    Denormals are zeros, as in the ALUs: what texture units do with them is not told."""
+    Denormals are zeros, as in the ALUs: what texture units do with them is not documented."""
     f = fetch.fields
     axis, fine = program.GRADIENTS[fetch.row.name]
     first = [lane & ~3 | (lane & 2 >> axis if fine else 0) for lane in range(PART_LANES)]

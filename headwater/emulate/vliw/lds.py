@@ -63,7 +63,7 @@ class Access:
         stores = [e for e in what.effects if e.kind == "store"]
         watch = Watch(self.c, self.pc, self.memory, writes=bool(stores), ahead=bool(stores))
 
-        def thunk(part: int, telling: bool = True, storing: bool = True) -> None:
+        def thunk(part: int, reporting: bool = True, storing: bool = True) -> None:
             access = PartAccess(self.c, part, self.mask, self.pc)
             values: dict[str, Wide] = dict(self.operands[part])
             values["OFFSET"] = self.c.b.constant("u32", 4 * self.offset)
@@ -72,7 +72,7 @@ class Access:
                 at, moved = self._address(part, offset)
                 nbytes = BITS[type_] // 8
                 at = at.moved(self.c.b, moved)
-                watch.tell(part, at, nbytes, self.mask)
+                watch.report(part, at, nbytes, self.mask)
                 (dwords,) = access.load(at, [(0, nbytes)])
                 return self._narrow(Value(dwords[0], "u32", PART_LANES), type_)
 
@@ -92,8 +92,8 @@ class Access:
                 unsigned = self.c.b.bitcast(value, f"u{BITS[value.type]}")
                 wide = self.c.b.splat(self.c.b.resize(unsigned, "u32"), PART_LANES)
                 at, nbytes = at.moved(self.c.b, moved), BITS[value.type] // 8
-                if telling:
-                    watch.tell(part, at, nbytes, self.mask, [wide.text])
+                if reporting:
+                    watch.report(part, at, nbytes, self.mask, [wide.text])
                 if storing:
                     access.store(at, nbytes, [wide.text])
 
@@ -130,7 +130,7 @@ class Access:
         def thunk(part: int) -> None:
             at = self._place(self.operands[part]["ADDR"].text, 4 * self.offset).settled(b)
             operands = [self.operands[part][key].text for key in ("DATA", "DATA1") if key in self.operands[part]]
-            watch.tell(part, at, 4, self.mask, atomics.told_operands(name, operands))
+            watch.report(part, at, 4, self.mask, atomics.reported_operands(name, operands))
             put_addresses(c, part, at)
             for n, operand in enumerate(operands):
                 atomics.put_array(b, "%data", n, part, operand)
@@ -139,7 +139,8 @@ class Access:
         _, slot, _ = c.fixed(self.memory, self.how)
         layout = {name: (n, 1) for n, name in enumerate(("DATA", "DATA1")) if name in self.what.types}
         bits = self.mask.bits(b)
-        atomics.update_lanes(c, self.what, c.mode, 4, self.how, slot.pointer, self.pc, bits, layout, keep_old=returns)
+        update = atomics.Update(self.what, c.mode, 4, self.how, slot.pointer, self.pc, layout)
+        atomics.update_lanes(c, update, bits, keep_old=returns)
         return [("A", taken_back(c))] if returns else []
 
 

@@ -57,7 +57,7 @@ class Texture:
         low = b.binary("mul", element, b.constant("u32", self.bound.format.nbytes))
         low = b.select(inside, low, b.constant("u32", 0))
         at, format_ = self.address(low.text), self.bound.format
-        self.watch.tell_tiled(self.part, at, self.name, whole, format_.nbytes, accessing(self.c, self.part, inside))
+        self.watch.report_tiled(self.part, at, self.name, whole, format_.nbytes, accessing(self.c, self.part, inside))
         values = load(self.c, at, format_, self.part, inside, self.pc)
         if border is None or not any(border):
             return values

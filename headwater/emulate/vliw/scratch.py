@@ -39,8 +39,8 @@ class Burst:
         row = ((self.base + number) * self.dwords + channel) * _ROW_BYTES
         return c.private((b.binary("add", low, b.constant("u32", row)) if row else low).text)
 
-    def tell(self, c: Clause, watch: Watch, part: int, number: int) -> None:
-        """Tell of a whole element: lane after lane, as the chip has them."""
+    def report(self, c: Clause, watch: Watch, part: int, number: int) -> None:
+        """Report a whole element: lane after lane, as the chip has them."""
         if watch.observer is None:
             return
         b = c.b
@@ -50,7 +50,7 @@ class Burst:
         if index is not None:
             low = b.binary("add", low, b.binary("mul", index, b.constant("u32", nbytes * LANES)))
         low = b.binary("add", low, b.constant("u32", (self.base + number) * nbytes * LANES))
-        watch.tell(part, c.private(b.splat(low, PART_LANES).text), nbytes, c.exec)
+        watch.report(part, c.private(b.splat(low, PART_LANES).text), nbytes, c.exec)
 
 
 def load(c: Clause, burst: Burst, put: Callable[[int, int, Mapping[int, Value]], None]) -> None:
@@ -60,7 +60,7 @@ def load(c: Clause, burst: Burst, put: Callable[[int, int, Mapping[int, Value]],
     def thunk(part: int) -> None:
         access = PartAccess(c, part, mask, burst.pc)
         for number in range(burst.count):
-            burst.tell(c, watch, part, number)
+            burst.report(c, watch, part, number)
             found = {}
             for channel in range(burst.dwords):
                 if burst.channels >> channel & 1:
@@ -78,7 +78,7 @@ def store(c: Clause, burst: Burst, register: Callable[[int], int]) -> None:
     def thunk(part: int) -> None:
         access = PartAccess(c, part, mask, burst.pc)
         for number in range(burst.count):
-            burst.tell(c, watch, part, number)
+            burst.report(c, watch, part, number)
             for channel in range(burst.dwords):
                 if burst.channels >> channel & 1:
                     value = c.regs.read(4 * register(number) + channel, part)

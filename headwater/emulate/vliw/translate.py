@@ -13,7 +13,7 @@ from functools import partial
 from headwater.emulate.vliw import export, fetch, program as reading
 from headwater.emulate.vliw.alu import AluCode
 from headwater.emulate.vliw.bindings import Bindings, Name
-from headwater.emulate.vliw.clause import Clause, Options, Resources, place
+from headwater.emulate.vliw.clause import Clause, Options, Resources, Surroundings, place
 from headwater.emulate.vliw.control import Control, Counted, Known, nestings
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import CF, LAUNCH
@@ -132,7 +132,7 @@ class _Translator:
                 b.jump("wave.ended")
                 continue
             if index in runs:
-                self._tell_segment(runs[index])
+                self._report_segment(runs[index])
             self._instruction(index, cf)
         b.start(f"cf.{len(shader.cf)}")
         self._stop("FAULT_UNSUPPORTED", place(len(shader.cf)))
@@ -199,7 +199,7 @@ class _Translator:
                 pointer = b.emit(f"getelementptr i8, ptr %frame, i64 {offset}")
                 b.line(f"store {PART} {value.text}, ptr {pointer}, align 64")
         if self.program.quads:
-            self._tell_valid(b)
+            self._store_valid(b)
         b.jump("cf.0")
         return "\n".join(line for block in b.blocks[first:] for line in (f"{block.label}:", *block.lines))
 
@@ -246,7 +246,7 @@ class _Translator:
         position = b.let("f32", PART_LANES, f"uitofp {pixel(axis).typed} to <{PART_LANES} x float>")
         return b.bitcast(b.binary("fadd", position, b.constant("f32", 0x3F000000)), "u32")
 
-    def _tell_valid(self, b: Builder) -> None:
+    def _store_valid(self, b: Builder) -> None:
         """The lanes whose pixels are in the domain: the others are there for their neighbours, and write nothing."""
 
         def bound(number: int) -> Value:
@@ -279,8 +279,8 @@ class _Translator:
 
     # ---- control flow
 
-    def _tell_segment(self, run: range) -> None:
-        """Tell who watches that instructions begin that follow each other."""
+    def _report_segment(self, run: range) -> None:
+        """Report to the observer that a run of consecutive instructions begins."""
         observer = self.options.observer
         if observer is None:
             return
@@ -291,7 +291,7 @@ class _Translator:
         addresses = [place(index) for index in run]
         observer.open_segment(addresses[0], addresses, active)
         repeats = not known or any(edge[0] in run for edge in back)
-        observer.tell_segments(self.b, repeats=repeats, loops=not known or bool(back))
+        observer.on_segments(self.b, repeats=repeats, loops=not known or bool(back))
 
     def _instruction(self, index: int, cf: Cf) -> None:
         b, name = self.b, cf.row.name
@@ -364,8 +364,8 @@ class _Translator:
     # ---- clauses
 
     def _clause(self, name: str, cf: Cf, index: int, *, full: bool) -> Clause:
-        context = self.frame, self.resources, self.options, self.control
-        return Clause(name, cf, index, *context, full=full, inlined=self.inlined)
+        surroundings = Surroundings(self.frame, self.resources, self.options, self.control)
+        return Clause(name, cf, index, surroundings, full=full, inlined=self.inlined)
 
     def _done(self, clause: Clause) -> None:
         self.functions.append(clause.text())
@@ -418,7 +418,7 @@ class _Translator:
         """Return to wait for the group's other wavefronts, unless there are none."""
         b = self.b
         if self.options.observer is not None:
-            self.options.observer.waits(b, pc, self._active())
+            self.options.observer.on_barrier(b, pc, self._active())
         number = len(self.resumes) + 1
         wait, back, going = b.label("wait"), f"resume.{number}", b.label("going")
         alone = b.emit("load i32, ptr %alone.at, !invariant.load !9001")

@@ -1,6 +1,6 @@
-"""Accesses of a clause in; what an observer is told of them, with lanes and addresses as a trace has them, out.
+"""Reports accesses of a clause to an observer, with lanes and addresses as a trace has them.
 
-An access is told as the machine makes it: a fetch's whole element, all components of a store that follow each other.
+An access is reported as the machine makes it: a fetch's whole element, all adjacent components of a store.
 Addresses are numbers by which `headwater.runtime.vliw.launch.ShaderLaunch.regions` knows the memory: the host's, those
 of the arena from `ARENA_KEY` on, and from `TILED_KEY` on the host's again, where elements lie in tiles.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from headwater.emulate.watch.hooks import Accessing
+from headwater.emulate.watch.hooks import AccessOrigin, LaneAccess
 from headwater.emulate.wave.atomics import operation_of
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.helpers import ARENA
@@ -50,19 +50,20 @@ class Watch:
         ahead: bool = False,
         operation: str = "",
     ) -> None:
-        """``ahead``: it is told of by `store`, or all parts' are before the first is made; ``operation``: an atomic
+        """``ahead``: it is reported by `store`, or all parts' are before the first is made; ``operation``: an atomic
         instruction's name."""
         self.c = c
         self.observer = c.options.observer
         self.writes = writes
         self.ahead = ahead
         resource = "" if name is None else f"{name[0]} {name[1]}"
-        what = Accessing(pc, c.place, atomic, operation_of(operation), unit=unit, resource=resource, function=c.name)
-        self.what = what
+        self.origin = AccessOrigin(
+            pc, c.place, atomic, operation_of(operation), unit=unit, resource=resource, function=c.name
+        )
         self._lanes: list[Mask] = []
         self._turns: dict[int, int] = {}
 
-    def tell(self, part: int, at: Address, nbytes: int, lanes: Mask, values: Sequence[str] = ()) -> None:
+    def report(self, part: int, at: Address, nbytes: int, lanes: Mask, values: Sequence[str] = ()) -> None:
         """A part's lanes are about to access ``nbytes`` bytes each at ``at``, and to store ``values`` there."""
         if self.observer is None:
             return
@@ -75,15 +76,19 @@ class Watch:
             known.parts[part] = lanes.part(self.c.b, part)
         if at.how & ARENA:  # the base is that of the allocation that was met last
             at = replace(at, base=str(ARENA_KEY))
-        self.observer.told(self.c.b, self.what, part, at, nbytes, self.writes, known, values, self.ahead)
+        self.observer.on_access(
+            self.c.b, self.origin, LaneAccess(part, at, nbytes, known, self.writes, values, self.ahead)
+        )
 
-    def tell_tiled(self, part: int, at: Address, name: Name, whole: Sequence[Value], nbytes: int, lanes: Mask) -> None:
+    def report_tiled(
+        self, part: int, at: Address, name: Name, whole: Sequence[Value], nbytes: int, lanes: Mask
+    ) -> None:
         """The same of an element of a texture or of an output at whole coordinates, which lies in a tile there if the
         resource has rows."""
         if self.observer is None:
             return
         if len(whole) == 1 or not self.observer.takes_tiles:
-            self.tell(part, at, nbytes, lanes)
+            self.report(part, at, nbytes, lanes)
             return
         b = self.c.b
 
@@ -105,19 +110,19 @@ class Watch:
             element = b.binary("or", element, b.binary("shl", one, number(at_bit)))
         low = b.splat(b.binary("mul", element, number(nbytes)), PART_LANES)
         base = b.binary("add", Value(at.base, "u64"), b.constant("u64", TILED_KEY))
-        self.tell(part, replace(at, low=low.text, base=base.text), nbytes, lanes)
+        self.report(part, replace(at, low=low.text, base=base.text), nbytes, lanes)
 
 
-def looks_first(c: Clause) -> bool:
-    """Whether all parts of an access are told before the first is made: the observer looks at what is there."""
+def reports_first(c: Clause) -> bool:
+    """Whether all parts of an access are reported before the first is made: the observer looks at what is there."""
     observer = c.options.observer
     return observer is not None and observer.takes_values
 
 
 def store(c: Clause, thunk: Callable[[int, bool, bool], None]) -> None:
-    """Have ``thunk(part, telling, storing)`` called for each part of a store: for all parts to tell before any is
+    """Have ``thunk(part, reporting, storing)`` called for each part of a store: for all parts to report before any is
     stored, where the observer looks at what is there."""
-    if looks_first(c):
+    if reports_first(c):
         c.at_once(lambda part: thunk(part, True, False))
         c.at_once(lambda part: thunk(part, False, True))
     else:

@@ -1,1 +1,1 @@
-"""What looks on while emulated code runs: checks, traces, statistics, and what tells them of accesses."""
+"""Observers of emulated code: checks, traces, statistics, and the code that reports accesses to them."""

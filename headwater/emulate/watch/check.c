@@ -1,4 +1,4 @@
-/* Memory accesses and barriers of wavefronts in, as the code of staging.py tells them; findings of docs/checks.md out.
+/* Memory accesses and barriers of wavefronts in, as the code of staging.py reports them; findings of docs/checks.md out.
 
    The records in which they end, and what they are compared with, are check_records.h's. Here groups and barriers are
    followed, and lanes taken together that have accesses in common. */
@@ -300,7 +300,7 @@ static inline u32 in_rows(struct context *c, struct site *s, u32 number, u32 wid
     return active;
 }
 
-/* Whether all lanes read memory that the launch does not write. Then the site's `still…` tell of it, for repeats.py. */
+/* Whether all lanes read memory that the launch does not write. Then the site's `still…` describe it, for repeats.py. */
 static inline int reads_still(struct context *c, struct site *s, u32 number, u32 wide, u64 base, u64 mask) {
     u32 facts = ((const struct site_facts *)c->site_table)[number].facts, bytes = facts >> 8 & 0xff, from = __builtin_ctzll(mask);
     u32 high = wide ? s->high[from] : 0;
@@ -538,7 +538,7 @@ SCALAR static inline int local_row(struct wave *w, const struct site *s, u32 sit
 }
 
 /* An access of lanes that lie to lane 0 as in the site's access before: 1 if nothing else is to be looked at. */
-SCALAR HIDDEN u32 hw_again(struct wave *w, struct site *s, u32 what, u64 base, u64 mask) {
+SCALAR HIDDEN u32 hw_repeat(struct wave *w, struct site *s, u32 what, u64 base, u64 mask) {
     struct context *c = (struct context *)w->hooks[0];
     struct recorder *r = (struct recorder *)w->hooks[1];
     u32 number = what & SITE_BITS, kind = what >> KIND_SHIFT & KIND_BITS;
@@ -588,7 +588,7 @@ HIDDEN void hw_access(struct wave *w, struct site *s, u32 number, u32 wide, u64 
 }
 
 /* The kernel's arguments, again. */
-SCALAR HIDDEN u32 hw_scalar_again(struct wave *w, struct site *s, u32 number, u64 address) {
+SCALAR HIDDEN u32 hw_scalar_repeat(struct wave *w, struct site *s, u32 number, u64 address) {
     (void)w; (void)number;
     return s->allocation[1] == address;
 }

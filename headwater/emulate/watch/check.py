@@ -32,12 +32,10 @@ from headwater.native.structure import Struct
 from headwater.opencl.check_findings import fault, sentences
 
 if TYPE_CHECKING:
-    from headwater.emulate.watch.hooks import Accessing
+    from headwater.emulate.watch.hooks import AccessOrigin, LaneAccess
     from headwater.emulate.watch.staging import Site
     from headwater.emulate.wave.builder import Builder
     from headwater.emulate.wave.launched import SimulatedTask, WavefrontLaunch
-    from headwater.emulate.wave.memory import Address
-    from headwater.emulate.wave.registers import Mask
     from headwater.native.faults import Extent
     from headwater.opencl.access_locations import AccessPlaces
 
@@ -109,7 +107,7 @@ _FINDING: Final = Struct(
 _SITE_FACTS: Final = Struct(
     "site_facts",
     ("u32", "facts", 1),
-    ("u32", "next", 1),  # of the sites that are told together with this one, `delta` bytes further; 0: none
+    ("u32", "next", 1),  # of the sites that are reported as one with this one, `delta` bytes further; 0: none
     *_numbers("u32", "delta", "leader"),
     align=0,
 )
@@ -148,11 +146,11 @@ def c_header() -> str:
 
 
 class CheckObserver(Staged):
-    """Writes code that tells check.c."""
+    """Writes code that reports to check.c."""
 
     name = "check 19"
     library = ("check_records.h", "check_patterns.h", "check.c")
-    tells_segments = False
+    takes_segments = False
     takes_values = True
     takes_tiles = False
     takes_pointers = True
@@ -168,7 +166,7 @@ class CheckObserver(Staged):
         self._written: frozenset[int] | None = None
         self._known_still: frozenset[int] = frozenset()
         self.still: set[int] = set()
-        """Sites that are told so: see `_is_still`."""
+        """Sites that are reported so: see `_is_still`."""
 
     def pointers(self, written: frozenset[int], still: frozenset[int]) -> None:
         """Races need a write: of what no pointer that may be written through points to, reads need not be known."""
@@ -180,8 +178,8 @@ class CheckObserver(Staged):
         written = None if self._written is None else sorted(self._written)
         return {**super().facts(), "written": written, "still": sorted(self.still)}
 
-    def _is_still(self, what: Accessing, site: int) -> bool:
-        if what.address not in self._known_still:
+    def _is_still(self, origin: AccessOrigin, site: int) -> bool:
+        if origin.address not in self._known_still:
             return False
         self.still.add(site)
         return True
@@ -190,17 +188,16 @@ class CheckObserver(Staged):
         b.declare("declare hidden void @hw_in_step(ptr) nounwind")
         b.line("call void @hw_in_step(ptr %w)")
 
-    def _told_already(
-        self, what: Accessing, site: int, part: int, kind: int, at: Address, writes: bool, lanes: Mask
-    ) -> bool:
-        """Reads of local memory by the same address but for a constant are told together, if no store is between."""
+    def _is_covered(self, origin: AccessOrigin, site: int, kind: int, access: LaneAccess) -> bool:
+        """Reads of local memory by the same address but for a constant are reported as one, if no store is between."""
+        at, writes = access.at, access.writes
         if writes and kind in (LDS_KIND, FLAT_KIND):
             self._stores += 1
         if writes or kind != LDS_KIND or not at.low.startswith("%"):  # a constant has a base that is not
             return False
         one = self.sites[site]
-        if part == 0:
-            key = self.segment_of[what.member], self._stores, at.low, one.nbytes
+        if access.part == 0:
+            key = self.segment_of[origin.member], self._stores, at.low, one.nbytes
             leader, offset = self._leaders.setdefault(key, (site, at.offset))
             if leader != site:
                 self.sites[site] = replace(one, same_as=leader, delta=at.offset - offset & 0xFFFFFFFF)
@@ -260,7 +257,7 @@ class CheckedFamily(ABC):
     """Whether compilers make loops around cmpxchg of atomic functions that the hardware lacks."""
 
     def observer(self) -> CheckObserver:
-        """What writes the code that tells."""
+        """What writes the code that reports."""
         return CheckObserver()
 
     def order(self, launch: Any, same: bool) -> str:
@@ -285,7 +282,7 @@ class CheckedFamily(ABC):
 
     @abstractmethod
     def extents(self, launch: Any, task: SimulatedTask) -> list[Extent]:
-        """The memory that accesses are told of, by the addresses that they are told with."""
+        """The memory whose accesses are reported, by the addresses that they are reported with."""
 
     @abstractmethod
     def host(self, extent: Extent) -> int:
@@ -421,12 +418,12 @@ class Checker:
             self._note_written(extent, shadow)
             self._kept.setdefault(self._granules(extent), []).append(shadow)
         if task.record[0]:
-            return  # a fault, which is told
+            return  # a fault, which is reported
         if self._field("failed"):
             raise InternalError("a launch had more threads at a time than its check has room for")
         found = [one for one in self._findings[: self._field("finding_count")] if not self._is_harmless(launch, one)]
         texts = [self._text(launch, one, self._memory) for one in found if not self._is_repeated(one, found)]
-        texts += sentences(task.told, launch.kernel, launch.work_dim)
+        texts += sentences(task.printed, launch.kernel, launch.work_dim)
         texts += self._family.further(launch, self._in_lds())
         if texts:
             raise fault(texts)
@@ -662,7 +659,7 @@ class Checker:
 
 
 def _site_table(sites: Sequence[Site]) -> Array:
-    """Rows of facts, the next site that is told with this one, by how much it is further, and the one that tells."""
+    """Rows of facts, the next site that is reported with this one, its distance, and the one that reports."""
     table = np.zeros((max(len(sites), 1), _SITE_FACTS.size_bytes // 4), np.uint32)
     last: dict[int, int] = {}
     for n, site in enumerate(sites):

@@ -22,7 +22,7 @@ SCALAR static inline u64 of_pattern(const u64 *granules, u32 words, u32 n, u32 m
     return n && move ? here | granules[n - 1] >> (GRANULES - move) : here;
 }
 
-/* Which granules all sites that are told together access. */
+/* Which granules all sites that are reported as one access. */
 static void remember_chain(struct context *c, struct site *s, u32 number, u32 bytes) {
     const struct site_facts *table = (const struct site_facts *)c->site_table;
     u64 *all = (u64 *)s->lines + MOST_WORDS;
@@ -113,7 +113,7 @@ SCALAR static inline int crowd_reads(const struct shadow *h, const u64 *granules
     return 1;
 }
 
-/* The same for all sites that are told together, where they lie near each other. */
+/* The same for all sites that are reported as one, where they lie near each other. */
 SCALAR static inline int chain_reads(struct wave *w, const struct site *s, u32 number, u32 offset, u32 first) {
     struct context *c = (struct context *)w->hooks[0];
     struct recorder *r = (struct recorder *)w->hooks[1];

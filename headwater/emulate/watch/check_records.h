@@ -41,9 +41,9 @@ enum { BLOCK = 4 }; /* a granule's writer and its reader are in one cache line *
 struct recorder { u32 tag, epoch; struct team *team; u32 in_step; };
 
 enum { MOST_WORDS = 32 }; /* of 64 granules */
-/* Fields of a site's `known`. WORDS: how many words of `lines` tell of the pattern's granules, from the LEAST address on up to
+/* Fields of a site's `known`. WORDS: how many words of `lines` describe the pattern's granules, from the LEAST address on up to
    granule LAST; 0: it is irregular. CROWD: each granule is accessed by several lanes; otherwise by one. BASE, EPOCH and TAG, the
-   wavefront's: of the last access by a crowd. CHAIN_WORDS: the same of all sites that are told together, in the other half of
+   wavefront's: of the last access by a crowd. CHAIN_WORDS: the same of all sites that are reported as one, in the other half of
    `lines`, from CHAIN_LEAST bytes further on. ROW: lanes follow each other from lane 0 on. */
 enum { WORDS, CROWD, LEAST, LAST, BASE, EPOCH, CHAIN_WORDS, CHAIN_LEAST, CHAIN_LAST, ROW, TAG };
 
@@ -333,7 +333,7 @@ static int same_value(const struct access *a, u32 tag, u64 host, u64 other) {
 }
 
 /* The site, plus 1, by which a wavefront's lane was among those that read a granule of local memory at once; the sites are those
-   that are told with `site`. 0 if it was not, or has accessed other places since. */
+   that are reported with `site`. 0 if it was not, or has accessed other places since. */
 static u32 in_crowd(const struct access *a, const struct recorder *r, u64 at, u32 lane, u32 site) {
     const struct site_facts *table = (const struct site_facts *)a->c->site_table;
     const struct site *s = (const struct site *)((const char *)r + RECORDER_HEAD_BYTES) + table[site].leader;
@@ -345,7 +345,7 @@ static u32 in_crowd(const struct access *a, const struct recorder *r, u64 at, u3
     }
 }
 
-/* A lane that was among those that read a granule of local memory at once, by the site or one that is told with it: its number
+/* A lane that was among those that read a granule of local memory at once, by the site or one that is reported with it: its number
    and its site; the lane itself and the site that is known if it has accessed other places since. */
 static void one_of_crowd(const struct access *a, u64 at, u32 tag, u32 site, u32 *other, u32 *other_site) {
     struct team *t = a->team;

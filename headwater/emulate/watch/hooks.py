@@ -1,8 +1,8 @@
-"""What may watch a translated kernel: an `Observer` is told of its events and writes LLVM code into the translation.
+"""What may watch a translated kernel: an `Observer` gets its events and writes LLVM code into the translation.
 
 An observer's code may call functions of its own library (declare them with ``b.declare``) and read ``hooks`` of the
 wavefront's structure ``%w`` (addresses that the launcher puts into the dispatch structure). It must not change
-registers. It knows neither family: `headwater.emulate.gcn.watch` and `headwater.emulate.vliw.watch` tell it of theirs
+registers. It knows neither family: `headwater.emulate.gcn.watch` and `headwater.emulate.vliw.watch` report theirs
 in the terms of this module.
 """
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Accessing:
-    """Which access is told: ``address`` of the instruction in the code; ``member``: the address by which its segment
+class AccessOrigin:
+    """What accesses memory: ``address`` of the instruction in the code; ``member``: the address by which its segment
     has it, if that is another; ``function``: the one that is written, where names of values are its own.
 
     ``operation``: what an atomic function does, as `headwater.emulate.wave.atomics.operation_of` names it;
@@ -42,19 +42,40 @@ class Accessing:
     function: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class LaneAccess:
+    """An access that the lanes of a part are about to make, ``nbytes`` each.
+
+    ``values``: the dwords that a store stores, or an atomic function's operands: of cmpxchg the new value and that
+    which it compares with, of mskor the bits and the mask. ``ahead``: all parts are reported before one is stored.
+    ``conditional``: how often it is reported, or in which of several ways, does not follow from the segments that are
+    run.
+    """
+
+    part: int
+    at: Address
+    nbytes: int
+    lanes: Mask
+    writes: bool = False
+    values: Sequence[str] = ()
+    ahead: bool = False
+    conditional: bool = False
+
+
 class Observer(Protocol):
     """Writes code that watches."""
 
     name: str
     """Part of the key under which the code is cached."""
     takes_values: bool
-    """Whether it looks at memory before it is stored to: all parts of a store are then told before the first is
-    written, unless the instruction may go two ways."""
+    """Whether it looks at memory before it is stored to: all parts of a store are then reported before the
+    first is written, unless the instruction may go two ways."""
     takes_tiles: bool
-    """Whether it is told where elements of resources with rows lie on a chip, in tiles; else where they lie here."""
+    """Whether it gets addresses of elements of resources with rows as a chip lays them out, in tiles; else as they
+    are laid out here."""
     takes_pointers: bool
-    """Whether `pointers` is to be asked, where the family can tell."""
-    tells_segments: bool
+    """Whether `pointers` is to be asked, where the family knows."""
+    takes_segments: bool
     """Whether it makes anything of how many lanes segments run with."""
 
     def objects(self) -> list[bytes]:
@@ -80,38 +101,25 @@ class Observer(Protocol):
         which loses them."""
         ...
 
-    def tell_segments(self, b: Builder, *, repeats: bool = True, loops: bool = True) -> None:
+    def on_segments(self, b: Builder, *, repeats: bool = True, loops: bool = True) -> None:
         """The segments that were opened run now, one behind the other.
 
-        ``repeats``: they may have been told of last; ``loops``: the way back of a loop may lead here.
+        ``repeats``: they may be those that ran last; ``loops``: the way back of a loop may lead here.
         """
         ...
 
-    def told(
-        self,
-        b: Builder,
-        what: Accessing,
-        part: int,
-        at: Address,
-        nbytes: int,
-        writes: bool,
-        lanes: Mask,
-        values: Sequence[str] = (),
-        ahead: bool = False,
-        apart: bool = False,
-    ) -> None:
-        """A part's lanes are about to access memory, ``nbytes`` each. Called when the part is written. ``values``: the
-        dwords that a store stores, or an atomic function's operands: of cmpxchg the new value and that which it
-        compares with, of mskor the bits and the mask; ``ahead``: all parts are told before one is stored; ``apart``:
-        how often it is told, or in which of several ways, does not follow from the segments that are run."""
+    def on_access(self, b: Builder, origin: AccessOrigin, access: LaneAccess) -> None:
+        """A part's lanes are about to access memory. Called when the part is written."""
         ...
 
-    def told_scalar(self, b: Builder, what: Accessing, address: str, nbytes: int, writes: bool, lanes: str) -> None:
+    def on_scalar_access(
+        self, b: Builder, origin: AccessOrigin, address: str, nbytes: int, writes: bool, lanes: str
+    ) -> None:
         """The wavefront, of whose lanes ``lanes``, an ``i64``, are active, is about to access memory with one address
         (``i64``)."""
         ...
 
-    def waits(self, b: Builder, address: int, exec_: str) -> None:
+    def on_barrier(self, b: Builder, address: int, exec_: str) -> None:
         """The wavefront's lanes ``exec_``, an ``i64``, are at a barrier."""
         ...
 
@@ -123,7 +131,7 @@ class Observer(Protocol):
 @dataclass(frozen=True, slots=True)
 class Region:
     """Memory that a launch's code accesses: ``keys`` are the numbers that its first byte has as an address there, each
-    with how many bytes follow; ``host``: where what the first key tells of lies in this process."""
+    with how many bytes follow; ``host``: where the bytes of the first key are in this process."""
 
     name: str
     keys: tuple[tuple[int, int], ...]
@@ -182,11 +190,11 @@ class Watcher(Protocol):
     checked_code: bool
     """Whether it looks at code that was compiled for checks, in which accesses stay where the program has them."""
     notes_written: bool
-    """Whether it tells `headwater.emulate.watch.unwritten` what a launch has written."""
+    """Whether it reports to `headwater.emulate.watch.unwritten` what a launch has written."""
 
     @property
     def observer(self) -> Observer:
-        """What writes the code that tells this watcher."""
+        """What writes the code that reports to this watcher."""
         ...
 
     def hooks(self, launch: Any) -> list[int]:

@@ -1,15 +1,17 @@
-"""A memory access in; code that compares it with the instruction's last one and tells the library, out.
+"""Writes code that compares a memory access with the instruction's previous one and reports it to the library.
 
-Mostly lanes lie to each other as they did then, all moved on by the same distance. `hw_again` of trace.c and check.c
-needs a few scalar instructions for that and no vector register, so that the code around the call saves none. What it
-leaves is ``hw_access``'s affair, which is called by way of a piece of assembly that keeps all registers (repeats.h).
+Usually the lanes' relative addresses are unchanged and all lanes have advanced by one stride. `hw_repeat` of trace.c
+and check.c handles that with a few scalar instructions and no vector register, so that the code around the call saves
+none. Everything else goes to ``hw_access``, which is called through a piece of assembly that saves all registers
+(repeats.h).
 
-A library may also say of a site where it expects the next access; what is as expected is only counted (`Compared`).
+A library may also predict a site's next access; an access that is as predicted is only counted (`Compared`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from headwater.emulate.wave.registers import Mask
 
 KIND_SHIFT, WIDE = 16, 1 << 31
-"""What `hw_again` is given beside the site's number: the kind of memory, and whether addresses have high halves."""
+"""What `hw_repeat` is given beside the site's number: the kind of memory, and whether addresses have high halves."""
 NUMBERS = {
     "SITE_BITS": (1 << KIND_SHIFT) - 1,
     "KIND_SHIFT": KIND_SHIFT,
@@ -31,13 +33,32 @@ NUMBERS = {
 """The same for C, with masks of both."""
 Place = Callable[[str, int], str]
 """A pointer to a field of a site, some bytes further."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteAccess:
+    """An access of all parts as the library gets it: a pointer to the ``site``, its ``number``, the ``kind`` of memory,
+    ``at``, of which the base is used, and the active lanes, an ``i64``."""
+
+    site: str
+    number: int
+    kind: int
+    at: Address
+    mask: str
+
+    def operands(self) -> str:
+        """What `hw_repeat` is called with."""
+        what = self.number | self.kind << KIND_SHIFT | (WIDE if self.at.high is not None else 0)
+        return f"ptr %w, ptr {self.site}, i32 {what}, i64 {self.at.base}, i64 {self.mask}"
+
+
 _CLOBBERS = "~{memory},~{dirflag},~{fpsr},~{flags}"
 _LIKELY = "!prof !9100"
 _BITS = f"i{PART_LANES}"
 
 
 def compare(b: Builder, place: Place, at: Address, part: int, lanes: Mask, *, still: bool = False) -> str:
-    """Lanes that lie otherwise to lane 0 than in the access before, in this part or those already told: an ``i32``.
+    """Lanes that lie otherwise to lane 0 than in the access before, in this part or those already reported: an ``i32``.
 
     ``place``: a pointer to a field of the site, some bytes further; its ``low`` and ``high`` have been stored.
     ``still``: where the site says that it knows memory that the launch does not write, lanes outside of that.
@@ -90,7 +111,7 @@ def _is_set(b: Builder, place: str) -> str:
 
 
 class Compared:
-    """An access that is being told, part by part, to a library that says what it expects: see `tell_unexpected`."""
+    """An access that is being reported, part by part, to a library that predicts it: see `report_unexpected`."""
 
     def __init__(self, b: Builder, first: Address) -> None:
         def of_first(lanes: str) -> str:
@@ -119,7 +140,7 @@ class Compared:
         self.parts.append(at)
         self._unlike.append(other)
 
-    def alike(self, b: Builder) -> str:
+    def same_pattern(self, b: Builder) -> str:
         """Whether all lanes do, an ``i1``."""
         anywhere = self._unlike[0]
         for other in self._unlike[1:]:
@@ -145,91 +166,69 @@ def _unless_expected(b: Builder, place: Place, key: str, mask: str, other: str, 
     b.jump(done)
 
 
-def tell_unexpected(
-    b: Builder,
-    place: Place,
-    site: str,
-    number: int,
-    kind: int,
-    access: Compared,
-    mask: str,
-    put: Callable[[], None],
-    *,
-    local: bool,
+def report_unexpected(
+    b: Builder, place: Place, access: SiteAccess, compared: Compared, put: Callable[[], None], *, local: bool
 ) -> None:
     """Call the library for an access of all parts unless it is what that expects; ``put`` writes the addresses.
 
     ``local``: of addresses, only the alignment matters.
     """
-    at = access.parts[-1]
-    wide = at.high is not None
-    again, other, done = b.label("again"), b.label("other"), b.label("told")
-    alike = access.alike(b)
-    b.line(f"br i1 {alike}, label %{again}, label %{other}, {_LIKELY}")
-    b.start(again)
+    repeated, other, done = b.label("repeated"), b.label("other"), b.label("reported")
+    same_pattern = compared.same_pattern(b)
+    b.line(f"br i1 {same_pattern}, label %{repeated}, label %{other}, {_LIKELY}")
+    b.start(repeated)
     if local:
-        key = b.emit(f"zext i32 {b.emit(f'and i32 {access.low}, 3')} to i64")
+        key = b.emit(f"zext i32 {b.emit(f'and i32 {compared.low}, 3')} to i64")
     else:
-        key = b.emit(f"zext i32 {access.low} to i64")
-        if wide:
-            high = b.emit(f"zext i32 {access.high} to i64")
+        key = b.emit(f"zext i32 {compared.low} to i64")
+        if compared.high is not None:
+            high = b.emit(f"zext i32 {compared.high} to i64")
             key = b.emit(f"or disjoint i64 {key}, {b.emit(f'shl i64 {high}, 32')}")
-        key = b.emit(f"add i64 {key}, {at.base}")
-    _unless_expected(b, place, key, mask, other, done, local=local)
+        key = b.emit(f"add i64 {key}, {access.at.base}")
+    _unless_expected(b, place, key, access.mask, other, done, local=local)
     b.start(other)
     put()
-    looked, slow = b.label("alike"), b.label("slow")
-    b.branch(alike, looked, slow)
-    b.start(looked)
-    what = number | kind << KIND_SHIFT | (WIDE if wide else 0)
-    operands = f"ptr %w, ptr {site}, i32 {what}, i64 {at.base}, i64 {mask}"
-    fine = _by_registers(b, "hw_again", operands, rarely=True)
+    same, slow = b.label("same"), b.label("slow")
+    b.branch(same_pattern, same, slow)
+    b.start(same)
+    fine = _by_registers(b, "hw_repeat", access.operands(), rarely=True)
     b.branch(fine, done, slow)
     b.start(slow)
-    _tell_slowly(b, site, number, at, mask)
+    _report_slowly(b, access)
     b.jump(done)
     b.start(done)
 
 
-def tell(
-    b: Builder,
-    site: str,
-    number: int,
-    kind: int,
-    at: Address,
-    mask: str,
-    differs: str,
-    slow: Callable[[], None],
-    still: tuple[str, str] | None = None,
+def report_access(
+    b: Builder, access: SiteAccess, differs: str, slow: Callable[[], None], still: tuple[str, str] | None = None
 ) -> None:
     """Call the library for an access of all parts; ``slow`` writes what `hw_access` needs beside the addresses.
 
     ``still``: pointers to the site's ``still`` and ``still_base``, if the lanes may have been compared with these.
     """
-    wide = at.high is not None
-    again, other, done = b.label("again"), b.label("other"), b.label("told")
-    b.line(f"br i1 {b.emit(f'icmp eq i32 {differs}, 0')}, label %{again}, label %{other}, {_LIKELY}")
-    b.start(again)
+    repeated, other, done = b.label("repeated"), b.label("other"), b.label("reported")
+    b.line(f"br i1 {b.emit(f'icmp eq i32 {differs}, 0')}, label %{repeated}, label %{other}, {_LIKELY}")
+    b.start(repeated)
     if still is not None:
         known, moving = b.label("base"), b.label("moving")
         b.line(f"br i1 {_is_set(b, still[0])}, label %{known}, label %{moving}, {_LIKELY}")
         b.start(known)
         base = b.emit(f"load i64, ptr {still[1]}, align 8")
-        b.line(f"br i1 {b.emit(f'icmp eq i64 {base}, {at.base}')}, label %{done}, label %{other}, {_LIKELY}")
+        b.line(f"br i1 {b.emit(f'icmp eq i64 {base}, {access.at.base}')}, label %{done}, label %{other}, {_LIKELY}")
         b.start(moving)
-    what = number | kind << KIND_SHIFT | (WIDE if wide else 0)
-    operands = f"ptr %w, ptr {site}, i32 {what}, i64 {at.base}, i64 {mask}"
-    fine = _by_registers(b, "hw_again", operands, rarely=False)
+    fine = _by_registers(b, "hw_repeat", access.operands(), rarely=False)
     b.line(f"br i1 {fine}, label %{done}, label %{other}, {_LIKELY}")
     b.start(other)
     slow()
-    _tell_slowly(b, site, number, at, mask)
+    _report_slowly(b, access)
     b.jump(done)
     b.start(done)
 
 
-def _tell_slowly(b: Builder, site: str, number: int, at: Address, mask: str) -> None:
-    operands = f"ptr %w, ptr {site}, i32 {number}, i32 {int(at.high is not None)}, i64 {at.base}, i64 {mask}"
+def _report_slowly(b: Builder, access: SiteAccess) -> None:
+    at = access.at
+    operands = f"ptr %w, ptr {access.site}, i32 {access.number}, i32 {int(at.high is not None)}, i64 {at.base}"
+    operands += f", i64 {access.mask}"
     constraints = f"{{rdi}},{{rsi}},{{edx}},{{ecx}},{{r8}},{{r9}},~{{eax}},{_CLOBBERS}"
     b.line(f'call void asm sideeffect "call hw_access_keep", "{constraints}"({operands})')
 
@@ -243,18 +242,18 @@ def call_keeping(b: Builder, name: str, pointer: str) -> None:
         b.line(f"call void @{name}(ptr {pointer})")
 
 
-def tell_scalar(b: Builder, site: str, number: int, address: str, mask: str, expects: Place | None = None) -> None:
+def report_scalar(b: Builder, site: str, number: int, address: str, mask: str, expects: Place | None = None) -> None:
     """Call the library for an access of the wavefront's lanes ``mask`` with one address; both are an ``i64``.
 
     ``expects``: where the fields of the site are, if the library says what it expects.
     """
-    other, done = b.label("other"), b.label("told")
+    other, done = b.label("other"), b.label("reported")
     if expects is not None:
         strange = b.label("strange")
         _unless_expected(b, expects, address, "-1", strange, done, local=False)
         b.start(strange)
     operands = f"ptr %w, ptr {site}, i32 {number}, i64 {address}, i64 0"
-    fine = _by_registers(b, "hw_scalar_again", operands, rarely=expects is not None)
+    fine = _by_registers(b, "hw_scalar_repeat", operands, rarely=expects is not None)
     b.line(f"br i1 {fine}, label %{done}, label %{other}, {_LIKELY}")
     b.start(other)
     operands = f"ptr %w, ptr {site}, i32 {number}, i64 {address}, i64 {mask}"

@@ -1,6 +1,6 @@
-"""The translation of a kernel in; code that tells a C library of every block and memory access as it happens, out.
+"""The translation of a kernel in; code that reports every block and memory access to a C library as it happens, out.
 
-`Staged` is an `headwater.emulate.watch.hooks.Observer` without an opinion: it numbers what can be told apart
+`Staged` is an `headwater.emulate.watch.hooks.Observer` without an opinion: it numbers blocks and accesses
 (`Segment`, `Site`), and writes code that puts the lanes' addresses of an access into the wavefront's recorder and calls
 ``hw_access`` when all 64 are there. What the library makes of them is the affair of trace.c and check.c, which both
 begin with `c_header`.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headwater.base import native_library
 from headwater.emulate.watch import repeats
-from headwater.emulate.watch.repeats import call_keeping
+from headwater.emulate.watch.repeats import SiteAccess, call_keeping
 from headwater.emulate.wave import layout
 from headwater.emulate.wave.helpers import FLAT, GDS, LDS, PRIVATE
 from headwater.emulate.wave.layout import LANES, WAVE
@@ -28,7 +28,7 @@ from headwater.native.compile_c import compile_c
 from headwater.native.structure import Struct
 
 if TYPE_CHECKING:
-    from headwater.emulate.watch.hooks import Accessing
+    from headwater.emulate.watch.hooks import AccessOrigin, LaneAccess
     from headwater.emulate.wave.builder import Builder
     from headwater.emulate.wave.memory import Address
 
@@ -98,14 +98,14 @@ class Site:
     writes: bool
     atomic: bool
     same_as: int = -1
-    """The number of a site that is told instead of this one; -1 if there is none."""
+    """The number of a site that is reported instead of this one; -1 if there is none."""
     delta: int = 0
     """How many bytes further than that one's this one's addresses are."""
     unit: str = ""
     """VLIW: what makes the access; see docs/trace.md, as for ``resource``."""
     resource: str = ""
     operation: str = ""
-    """Of an atomic function: see `Accessing`, as for ``volatile``."""
+    """Of an atomic function: see `AccessOrigin`, as for ``volatile``."""
     volatile: bool = False
 
 
@@ -132,12 +132,12 @@ class _Open:
 
 
 class Staged:
-    """Observer that tells a C library what happens: ``hw_begin``, ``hw_segment``, ``hw_access``, ``hw_barrier``."""
+    """Observer that calls a C library: ``hw_begin``, ``hw_segment``, ``hw_access``, ``hw_barrier``."""
 
     name = "staged"
     library: tuple[str, ...] = ()
     """The library's files beside this one."""
-    tells_segments = True
+    takes_segments = True
     takes_values = False
     takes_tiles = True
     takes_pointers = False
@@ -151,10 +151,10 @@ class Staged:
         self._turns: dict[tuple[int, int], int] = {}
         self.segment_of: dict[int, int] = {}
         self._begun: list[tuple[int, str]] = []
-        """Segments that are still to be told of, and how many lanes each has."""
+        """Segments that are still to be reported, and how many lanes each has."""
         self._barriers = 0
         self._values: dict[int, dict[int, Sequence[str]]] = {}
-        """What an access that is being told stores, by site and part."""
+        """What an access that is being reported stores, by site and part."""
         self._compared: dict[int, repeats.Compared] = {}
 
     # ---- what headwater.emulate.watch.hooks.Observer wants
@@ -174,10 +174,10 @@ class Staged:
         self.segment_of.update(dict.fromkeys(addresses, number))
         self._begun.append((number, active))
 
-    def tell_segments(self, b: Builder, *, repeats: bool = True, loops: bool = True) -> None:
+    def on_segments(self, b: Builder, *, repeats: bool = True, loops: bool = True) -> None:
         """Write the segments that have begun to the path. Not by a call, which would cost all vector registers."""
         begun, self._begun = self._begun, []
-        if not self.tells_segments:
+        if not self.takes_segments:
             return
         recorder = self._recorder(b)
 
@@ -188,7 +188,7 @@ class Staged:
             b.line(f"store i64 1, ptr {field('strayed')}, align 8")
 
         here = b.emit(f"load ptr, ptr {field('at')}, align 8")
-        done = b.label("told")
+        done = b.label("reported")
         entries = []
         for number, active in begun:
             lanes = b.emit(f"shl i64 {b.emit(f'zext i32 {active} to i64')}, 16")
@@ -230,27 +230,15 @@ class Staged:
         b.jump(done)
         b.start(done)
 
-    def told(
-        self,
-        b: Builder,
-        what: Accessing,
-        part: int,
-        at: Address,
-        nbytes: int,
-        writes: bool,
-        lanes: Mask,
-        values: Sequence[str] = (),
-        ahead: bool = False,
-        apart: bool = False,
-    ) -> None:
-        kind = GLOBAL_KIND
+    def on_access(self, b: Builder, origin: AccessOrigin, access: LaneAccess) -> None:
+        kind, at, part, lanes = GLOBAL_KIND, access.at, access.part, access.lanes
         for bit, number in ((LDS, LDS_KIND), (PRIVATE, PRIVATE_KIND), (GDS, GDS_KIND), (FLAT, FLAT_KIND)):
             if at.how & bit:
                 kind = number
-        site = self._site(what, part, kind, nbytes, writes)
-        if self._told_already(what, site, part, kind, at, writes, lanes):
+        site = self._site(origin, part, kind, access.nbytes, access.writes)
+        if self._is_covered(origin, site, kind, access):
             return
-        still = kind == GLOBAL_KIND and not writes and not what.atomic and self._is_still(what, site)
+        still = kind == GLOBAL_KIND and not access.writes and not origin.atomic and self._is_still(origin, site)
         at = at.settled(b)
         recorder = self._recorder(b)
         stage = f"i64 {recorder_bytes(0) + site * SITE.size_bytes}"
@@ -273,7 +261,7 @@ class Staged:
             if one.high is not None:
                 put(one.high, "high", at_part)
 
-        if self.expects and keeps_registers() and not apart:
+        if self.expects and keeps_registers() and not access.conditional:
             compared = self._compared.setdefault(site, repeats.Compared(b, at))
             compared.compare(b, place, at, part, lanes)
             if part == PARTS - 1:
@@ -283,19 +271,21 @@ class Staged:
                         put_addresses(one, n)
 
                 local = kind in (LDS_KIND, GDS_KIND)
-                repeats.tell_unexpected(b, place, here, site, kind, compared, _whole(b, lanes), put_all, local=local)
+                whole = SiteAccess(here, site, kind, at, _whole(b, lanes))
+                repeats.report_unexpected(b, place, whole, compared, put_all, local=local)
                 del self._compared[site]
             return
         put_addresses(at, part)
         if self.takes_values:
-            self._values.setdefault(site, {})[part] = values[:VALUE_DWORDS]
+            self._values.setdefault(site, {})[part] = access.values[:VALUE_DWORDS]
         # What is there before a store can be seen only if the parts before it have not been stored.
-        alone = self.takes_values and writes and bool(values) and not ahead
+        alone = self.takes_values and access.writes and bool(access.values) and not access.ahead
         if keeps_registers() and not alone:
             differs = repeats.compare(b, place, at, part, lanes, still=still)
             if part == PARTS - 1:
                 known = (place("still", 0), place("still_base", 0)) if still else None
-                repeats.tell(b, here, site, kind, at, _whole(b, lanes), differs, put_values, known)
+                whole = SiteAccess(here, site, kind, at, _whole(b, lanes))
+                repeats.report_access(b, whole, differs, put_values, known)
             return
         put_values()
         if part == PARTS - 1 or alone:
@@ -305,20 +295,22 @@ class Staged:
             where = f"i64 {at.base}, i64 {mask}"
             b.line(f"call void @hw_access(ptr %w, ptr {here}, i32 {site}, i32 {wide}, {where})")
 
-    def told_scalar(self, b: Builder, what: Accessing, address: str, nbytes: int, writes: bool, lanes: str) -> None:
-        site = self._site(what, 0, SCALAR_KIND, nbytes, writes)
+    def on_scalar_access(
+        self, b: Builder, origin: AccessOrigin, address: str, nbytes: int, writes: bool, lanes: str
+    ) -> None:
+        site = self._site(origin, 0, SCALAR_KIND, nbytes, writes)
         here = b.emit(f"getelementptr i8, ptr {self._recorder(b)}, i64 {recorder_bytes(0) + site * SITE.size_bytes}")
 
         def place(field: str, more: int) -> str:
             return b.emit(f"getelementptr i8, ptr {here}, i64 {SITE.offset[field] + more}")
 
         if keeps_registers():
-            repeats.tell_scalar(b, here, site, address, lanes, place if self.expects else None)
+            repeats.report_scalar(b, here, site, address, lanes, place if self.expects else None)
             return
         b.declare("declare hidden void @hw_scalar_access(ptr, ptr, i32, i64, i64) nounwind")
         b.line(f"call void @hw_scalar_access(ptr %w, ptr {here}, i32 {site}, i64 {address}, i64 {lanes})")
 
-    def waits(self, b: Builder, address: int, exec_: str) -> None:
+    def on_barrier(self, b: Builder, address: int, exec_: str) -> None:
         self._barriers += 1
         b.declare("declare hidden void @hw_barrier(ptr, i64, i64) nounwind")
         b.line(f"call void @hw_barrier(ptr %w, i64 {address}, i64 {exec_})")
@@ -350,31 +342,29 @@ class Staged:
             "barriers": self._barriers,
         }
 
-    def _told_already(
-        self, what: Accessing, site: int, part: int, kind: int, at: Address, writes: bool, lanes: Mask
-    ) -> bool:
+    def _is_covered(self, origin: AccessOrigin, site: int, kind: int, access: LaneAccess) -> bool:
         """Whether another site's record does for this one."""
         return False
 
-    def _is_still(self, what: Accessing, site: int) -> bool:
-        """Whether an access may be of memory that the launch does not write, of which nothing is to be told."""
+    def _is_still(self, origin: AccessOrigin, site: int) -> bool:
+        """Whether an access may be of memory that the launch does not write, which need not be reported."""
         return False
 
     # ---- numbering
 
-    def _site(self, what: Accessing, part: int, kind: int, nbytes: int, writes: bool) -> int:
-        """The number of this access; an instruction's accesses are told in the same order for each part."""
-        turn = self._turns.get((what.address, part), 0)
-        self._turns[what.address, part] = turn + 1
-        number = self._numbers.get((what.address, turn))
+    def _site(self, origin: AccessOrigin, part: int, kind: int, nbytes: int, writes: bool) -> int:
+        """The number of this access; an instruction's accesses are reported in the same order for each part."""
+        turn = self._turns.get((origin.address, part), 0)
+        self._turns[origin.address, part] = turn + 1
+        number = self._numbers.get((origin.address, turn))
         if number is None:
-            number = self._numbers[what.address, turn] = len(self.sites)
+            number = self._numbers[origin.address, turn] = len(self.sites)
             if number >= MOST_SITES:
                 raise ResourceError(f"the kernel has more than {MOST_SITES} memory accesses, too many to watch")
-            known = KINDS[kind], nbytes, writes, what.atomic
-            site = Site(what.address, *known, unit=what.unit, resource=what.resource)
-            self.sites.append(replace(site, operation=what.operation, volatile=what.volatile))
-            self.segments[self.segment_of[what.member]].sites.append(number)
+            known = KINDS[kind], nbytes, writes, origin.atomic
+            site = Site(origin.address, *known, unit=origin.unit, resource=origin.resource)
+            self.sites.append(replace(site, operation=origin.operation, volatile=origin.volatile))
+            self.segments[self.segment_of[origin.member]].sites.append(number)
         return number
 
     def _recorder(self, b: Builder) -> str:

@@ -98,7 +98,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class InstructionRow:
-    """One instruction, or one group: ``line`` is its file, line and column, if the code tells them; ``place`` what a
+    """One instruction, or one group: ``line`` is its file, line and column, if the code has them; ``place`` what a
     listing calls its address."""
 
     address: int

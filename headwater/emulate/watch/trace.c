@@ -1,4 +1,4 @@
-/* Segments and memory accesses of wavefronts in, as the code of staging.py tells them; the records of trace_records.h out.
+/* Segments and memory accesses of wavefronts in, as the code of staging.py reports them; the records of trace_records.h out.
 
    Most wavefronts do what those before them did, with addresses that have moved on by the same distances. So what one will
    do is written down when it begins: its path, and for each site the next address. The translated code compares, and
@@ -535,7 +535,7 @@ SCALAR static inline void ask_ahead(struct site *s, u64 host) {
 }
 
 /* An access of lanes that lie to lane 0 as in the site's access before: 1 if nothing else is to be looked at. */
-SCALAR HIDDEN u32 hw_again(struct wave *w, struct site *s, u32 what, u64 base, u64 mask) {
+SCALAR HIDDEN u32 hw_repeat(struct wave *w, struct site *s, u32 what, u64 base, u64 mask) {
     struct recorder *r = (struct recorder *)w->hooks[1];
     u32 number = what & SITE_BITS, kind = what >> KIND_SHIFT & KIND_BITS, first = s->low[0];
     if (!settle(r, number) || FORGETS) return 0;
@@ -584,7 +584,7 @@ SCALAR static inline void remember_scalar(struct site *s, u64 address, u32 bytes
     s->known[ALIGNMENT] = (address & (LINE_BYTES - 1)) | 1u << 31;
 }
 
-SCALAR HIDDEN u32 hw_scalar_again(struct wave *w, struct site *s, u32 number, u64 host) {
+SCALAR HIDDEN u32 hw_scalar_repeat(struct wave *w, struct site *s, u32 number, u64 host) {
     struct recorder *r = (struct recorder *)w->hooks[1];
     if (!settle(r, number) || FORGETS) return 0;
     u64 address = known_address(r->context, w, r, s, host);

@@ -61,10 +61,8 @@ from headwater.native.launch_block import STOP
 from headwater.native.structure import Struct
 
 if TYPE_CHECKING:
-    from headwater.emulate.watch.hooks import Accessing, Region, Watched
+    from headwater.emulate.watch.hooks import AccessOrigin, LaneAccess, Region, Watched
     from headwater.emulate.wave.launched import SimulatedTask
-    from headwater.emulate.wave.memory import Address
-    from headwater.emulate.wave.registers import Mask
 
 FIRST_ADDRESS: Final = 1 << 20
 """Where the first allocation lies for the trace: the same in every run, unlike the host's addresses."""
@@ -111,7 +109,7 @@ def c_header() -> str:
 
 
 class TraceObserver(Staged):
-    """Writes code that tells trace.c."""
+    """Writes code that reports to trace.c."""
 
     name = f"trace {VERSION}"
     library = ("trace_cycles.h", "trace_records.h", "trace.c")
@@ -124,16 +122,16 @@ class TraceObserver(Staged):
         super().__init__()
         self._leaders: dict[tuple[int, str, str, str, int], int] = {}
 
-    def _told_already(
-        self, what: Accessing, site: int, part: int, kind: int, at: Address, writes: bool, lanes: Mask
-    ) -> bool:
+    def _is_covered(self, origin: AccessOrigin, site: int, kind: int, access: LaneAccess) -> bool:
         """Accesses to the LDS that differ by a constant number of bytes meet the same conflicts of banks."""
+        at, lanes = access.at, access.lanes
         if kind != LDS_KIND or not at.low.startswith("%"):  # a constant has a base that is not
             return False
-        if part == 0:
-            # The names of the values of addresses and lanes tell whether they are the same.
+        if access.part == 0:
+            # Addresses and lanes are the same if their values have the same names.
             one = self.sites[site]
-            key = self.segment_of[what.member], what.function, at.low, lanes.whole or str(lanes.parts[0]), one.nbytes
+            mask = lanes.whole or str(lanes.parts[0])
+            key = self.segment_of[origin.member], origin.function, at.low, mask, one.nbytes
             leader = self._leaders.setdefault(key, site)
             if leader != site:
                 self.sites[site] = replace(one, same_as=leader)

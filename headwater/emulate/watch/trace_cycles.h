@@ -30,7 +30,7 @@ static inline v16 count_bits(v16 v) {
 }
 
 /* How many different dwords the bank has of which most are wanted, of those of 32 that `wanted` has; `banks` is a power of two.
-   They are compared bit by bit, all at a time: branches on them would be mispredicted, and memory that tells of banks would be
+   They are compared bit by bit, all at a time: branches on them would be mispredicted, and memory that records banks would be
    waited for. */
 static u32 most_of_a_bank(const v16 *number, u32 wanted, u32 banks) {
     static const v16 one = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};

@@ -266,7 +266,7 @@ static void flush(struct recorder *r, u32 last) {
 
 HIDDEN void hw_path_full(struct recorder *r) { flush(r, 0); }
 #ifdef KEEPING
-__asm__(".text\n" KEEPING("hw_path_full") KEEPING_SCALARS("hw_again") KEEPING_SCALARS("hw_scalar_again"));
+__asm__(".text\n" KEEPING("hw_path_full") KEEPING_SCALARS("hw_repeat") KEEPING_SCALARS("hw_scalar_repeat"));
 #endif
 
 static void end_run(struct recorder *r, struct site *s, u32 number) {

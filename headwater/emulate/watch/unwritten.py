@@ -1,6 +1,6 @@
 """Memory that the run-time made without data: which of it nobody has written yet, for `headwater.emulate.watch.check`.
 
-The host's writes and launches that are not checked count as writing the whole of it; checked launches tell exactly.
+The host's writes and launches that are not checked count as writing the whole of it; checked launches record exactly.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from headwater.emulate.wave.builder import Builder, Value
@@ -29,7 +29,7 @@ _OPERATIONS = (
 
 
 def operation_of(name: str) -> str:
-    """What an atomic instruction of that name does, as far as observers tell it apart: "cmpxchg", "mskor", "min",
+    """What an atomic instruction of that name does, as far as observers distinguish it: "cmpxchg", "mskor", "min",
     "max", "and", "or", or ""."""
     for pattern, operation in _OPERATIONS:
         if found := pattern.search(name):
@@ -37,8 +37,8 @@ def operation_of(name: str) -> str:
     return ""
 
 
-def told_operands(name: str, operands: Sequence[str]) -> Sequence[str]:
-    """An atomic instruction's operands, dwords in the order of its registers, as observers are told them: what is
+def reported_operands(name: str, operands: Sequence[str]) -> Sequence[str]:
+    """An atomic instruction's operands, dwords in the order of its registers, as observers get them: what is
     compared with, or the mask, comes second, which the LDS' instructions have first."""
     if operation_of(name) not in ("cmpxchg", "mskor"):
         return ()
@@ -56,29 +56,31 @@ class Context(Protocol):
         """Leave if there was a fault."""
 
 
-def update_lanes(
-    t: Context,
-    what: Semantics,
-    mode: Mode,
-    nbytes: int,
-    how: int,
-    slot: str,
-    pc: int,
-    bits: str,
-    layout: Mapping[str, tuple[int, int]],
-    *,
-    keep_old: bool,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Update:
+    """An update of ``nbytes`` bytes of memory for each lane by the instruction at ``pc``, in memory of kind ``how`` (of
+    `headwater.emulate.wave.helpers`) with the table's ``slot``. ``layout``: where an operand's dwords are among those
+    of ``%data``, first and how many."""
+
+    what: Semantics
+    mode: Mode
+    nbytes: int
+    how: int
+    slot: str
+    pc: int
+    layout: Mapping[str, tuple[int, int]]
+
+
+def update_lanes(t: Context, update: Update, bits: str, *, keep_old: bool) -> None:
     """The loop over the lanes of ``bits``, an ``i64``: their addresses are in the array ``%addresses``, their operands
-    in ``%data``, where ``layout`` says (first dword, dwords). What memory held is left in ``%before`` if
-    ``keep_old``."""
-    b = t.b
+    in ``%data``. What memory held is left in ``%before`` if ``keep_old``."""
+    b, nbytes = t.b, update.nbytes
 
     def one(lane: str, lane32: str) -> None:
         address = b.emit(f"load i64, ptr {b.emit(f'getelementptr i64, ptr %addresses, i64 {lane}')}")
-        pointer = pointer_to(t, address, nbytes, how | WRITE, pc, lane32, slot)
-        operands = {name: _lane_data(t, lane, first, count) for name, (first, count) in layout.items()}
-        old = _update(t, what, mode, pointer, nbytes, operands, shared=not how & (LDS | GDS))
+        pointer = pointer_to(t, address, nbytes, update.how | WRITE, update.pc, lane32, update.slot)
+        operands = {name: _lane_data(t, lane, first, count) for name, (first, count) in update.layout.items()}
+        old = _update(t, update, pointer, operands)
         if keep_old:
             words = [old] if nbytes == 4 else [
                 b.emit(f"trunc i64 {old} to i32"),
@@ -159,11 +161,10 @@ def _lane_data(t: Context, lane: str, first: int, count: int) -> Wide:
     return tuple(words)
 
 
-def _update(
-    t: Context, what: Semantics, mode: Mode, pointer: str, nbytes: int, operands: dict[str, Wide], *, shared: bool
-) -> str:
+def _update(t: Context, update: Update, pointer: str, operands: dict[str, Wide]) -> str:
     """Update one lane's place in memory; what was there, as ``i32`` or ``i64``."""
-    b = t.b
+    b, what, nbytes = t.b, update.what, update.nbytes
+    shared = not update.how & (LDS | GDS)
     kind = f"i{8 * nbytes}"
     simple = getattr(what, "atomic", "")
     data = operands.get("DATA")
@@ -173,7 +174,7 @@ def _update(
     def new_value(old: str) -> str:
         memory = Value(old, f"u{8 * nbytes}")
         # Memory rounds to nearest, whatever MODE says.
-        plain = replace(mode, round32=0, round16_64=0)
+        plain = replace(update.mode, round32=0, round16_64=0)
         lowered = lower(b, what, operands | {"MEM": memory}, plain).results["MEM"]
         assert isinstance(lowered, Value)
         return b.bitcast(lowered, memory.type).text
@@ -183,9 +184,9 @@ def _update(
         b.line(f"store {kind} {new_value(old)}, ptr {pointer}, align 1")
         return old
     first = b.emit(f"load atomic {kind}, ptr {pointer} monotonic, align {nbytes}")
-    before, again, done = b.block.label, b.label("again"), b.label("exchanged")
-    b.jump(again)
-    b.start(again)
+    before, attempt, done = b.block.label, b.label("attempt"), b.label("exchanged")
+    b.jump(attempt)
+    b.start(attempt)
     seen, old = b.fresh("seen"), b.fresh("old")
     phi = len(b.block.lines)
     b.line("")
@@ -194,8 +195,8 @@ def _update(
     )
     b.line(f"{seen} = extractvalue {{ {kind}, i1 }} {exchanged}, 0")
     end = b.block
-    b.branch(b.emit(f"extractvalue {{ {kind}, i1 }} {exchanged}, 1"), done, again)
-    block = next(x for x in b.blocks if x.label == again)
+    b.branch(b.emit(f"extractvalue {{ {kind}, i1 }} {exchanged}, 1"), done, attempt)
+    block = next(x for x in b.blocks if x.label == attempt)
     block.lines[phi] = f"  {old} = phi {kind} [{first}, %{before}], [{seen}, %{end.label}]"
     b.start(done)
     return old

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class SimulatedTask(Task):
     """A task with what only emulation has: the error record, the table of allocations, the buffer of printf."""
 
-    __slots__ = ("constants", "extents", "images", "inputs", "own", "printf", "record", "table", "told")
+    __slots__ = ("constants", "extents", "images", "inputs", "own", "printed", "printf", "record", "table")
 
     def __init__(self, block: Array, args_bytes: int) -> None:
         super().__init__(block, args_bytes)
@@ -27,7 +27,7 @@ class SimulatedTask(Task):
         self.table: Array = np.zeros(0, np.uint64)
         self.extents: list[Extent] = []
         self.printf: Array | None = None
-        self.told: list[str] = []
+        self.printed: list[str] = []
         """What code for checks has printed of its findings (`headwater.opencl.check_findings`)."""
         self.images: dict[int, Any] = {}
         """Image arguments (`headwater.runtime.gcn.images.BoundImage`), by their identity."""

@@ -148,7 +148,7 @@ static inline void not_inside(const u32 *buffer, u32 how, u64 *address) {
         for (u32 l = 0; l < PART; l++) address[l] = buffer[l];
 }
 
-/* Whether what lies outside of a buffer is not to be told: it is not checked, or the lane has nothing to do and says so by
+/* Whether accesses outside of a buffer are not to be reported: it is not checked, or the lane has nothing to do and says so by
    2 GiB more of offset, as Triton and composable_kernel have it (AMD_BUFFER_LOAD_OOB_CHECK_OFFSET_TRICK). */
 static int unchecked(const struct buffer *x, const struct buffer_at *at, u32 offset) {
     return !(x->flags & IS_CHECKED) || (!at->by_element && offset >> 30 == 2);

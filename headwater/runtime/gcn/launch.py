@@ -388,7 +388,7 @@ class GcnLaunch:
         for image in task.images.values():
             image.copy_back()
         task.images.clear()
-        task.told = [] if task.printf is None else printf_memory.show(task.printf, self.code.printf_formats)
+        task.printed = [] if task.printf is None else printf_memory.show(task.printf, self.code.printf_formats)
         if self.watcher is not None:
             self.watcher.end(self, task)
         if task.record[0]:
@@ -396,7 +396,7 @@ class GcnLaunch:
             from headwater.opencl.check_findings import beside, sentences
 
             found = explain(self, task.record.tolist(), task.extents)
-            raise beside(found, sentences(task.told, self.kernel, self.work_dim))
+            raise beside(found, sentences(task.printed, self.kernel, self.work_dim))
 
     def overtime_hint(self) -> str:
         """What to tell of a launch that has been stopped at its time limit."""

@@ -407,7 +407,7 @@ class ShaderLaunch:
             from headwater.opencl.check_findings import beside, sentences
 
             found = explain(self, task.record.tolist(), task.extents)
-            raise beside(found, sentences(task.told, self.kernel, self.work_dim))
+            raise beside(found, sentences(task.printed, self.kernel, self.work_dim))
 
     def overtime_hint(self) -> str:
         """What to tell of a launch that has been stopped at its time limit."""

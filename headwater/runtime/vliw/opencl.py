@@ -260,7 +260,7 @@ class OpenClLaunch(ShaderLaunch):
 
     def ended(self, task: SimulatedTask, nanoseconds: int) -> None:
         """Print what the launch printed, and raise its fault."""
-        task.told = [] if task.printf is None else printf_memory.show(task.printf, self.convention.formats)
+        task.printed = [] if task.printf is None else printf_memory.show(task.printf, self.convention.formats)
         super().ended(task, nanoseconds)
 
     def _place(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Any) -> int:
