@@ -223,6 +223,14 @@ def _il_loops(n: int) -> str:
     return _il("whileloop\niadd r1.x, r1.x, l0.y\nilt r4.x, l0.w, r1.x\nbreak_logicalnz r4.x\nendloop\n" * n)
 
 
+def _il_nested_loops(n: int) -> str:
+    """Each with a counter of its own."""
+    opened = "mov r{0}.x, l0.y\nwhileloop\nige r4.x, r{0}.x, l0.x\nbreak_logicalnz r4.x\niadd r1.x, r1.x, r{0}.x\n"
+    closed = "iadd r{0}.x, r{0}.x, l0.y\nendloop\n"
+    numbers = range(10, n + 10)
+    return _il("".join(opened.format(k) for k in numbers) + "".join(closed.format(k) for k in reversed(numbers)))
+
+
 def _il_nested(n: int) -> str:
     opened = "if_logicalnz r1.x\nuav_raw_load_id(0) r1.x, r0.x\nuav_raw_store_id(0) mem.x, r0.x, r2.x\n"
     return _il(opened * n + "endif\n" * n)
@@ -339,6 +347,7 @@ PROGRAMS = {
         _of_il("branches in sequence", 10, _il_branches),
         _of_il("nested branches", 1, _il_nested),
         _of_il("loops in sequence", 5, _il_loops),
+        _of_il("nested loops", 1, _il_nested_loops),
         _of_il("literals", 50, _il_literals),
         _of_il("functions", 10, _il_functions),
         _of_il("fetches", 10, _il_fetches),

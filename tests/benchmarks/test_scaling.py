@@ -27,13 +27,14 @@ def calls(name, count):
         ("IL, branches in sequence", 40),
         ("IL, loops in sequence", 25),
         ("IL, nested branches", 8),
+        ("IL, nested loops", 3),
         ("IL, literals", 50),
         ("IL, fetches", 40),
     ],
 )
 def test_the_compilers_work_grows_with_the_program(name, count):
     """Ten times as much took up to a hundred times as long: variables were copied for each branch, all live sets looked
-    at for each block, everything that was ready sorted for each group."""
+    at for each block, everything that was ready sorted for each group, and each loop had phis for the counters of all in it."""
     calls(name, 1)  # what is computed once a process
     assert calls(name, 10 * count) < 15 * calls(name, count)
 

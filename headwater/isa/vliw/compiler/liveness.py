@@ -144,13 +144,10 @@ class Liveness:
                 before |= self._walk_part(item.other, after | set(_values(item.phis, 1)), record)
             else:
                 self._after[id(item)] = self._written(item.exit_phis, set(opened), end, record)
-                known = self._at_start.get(id(item), set())
-                while True:
-                    self._at_start[id(item)] = known
-                    before = self._written(item.phis, self._walk_part(item.body, set(), None), place, None)
-                    if before <= known:
-                        break
-                    known = known | before
+                # One walk finds all that is live at the start: of what it is told to be, it returns a part.
+                known = self._at_start.setdefault(id(item), set())
+                known = known | self._written(item.phis, self._walk_part(item.body, set(), None), place, None)
+                self._at_start[id(item)] = known
                 if record is not None:
                     self._walk_part(item.body, set(), record)
                 self._written(item.phis, set(), place, record)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from headwater.il.model import Instruction
 from headwater.il.table import UNTRANSLATED, WHY_UNTRANSLATED, operations
-from headwater.isa.vliw.compiler import arithmetic, data_share, memory, structure, vectors
+from headwater.isa.vliw.compiler import arithmetic, data_share, memory, scopes, structure, vectors
 from headwater.isa.vliw.compiler.build import ZERO, number
 from headwater.isa.vliw.compiler.environment import Environment, Key
 from headwater.isa.vliw.compiler.ir import Const, Exit, If, Loop, Phi, Ref, Region, Use, Value
@@ -25,7 +25,9 @@ class Statements:
     def run(self) -> Region:
         """The whole program."""
         lowering = self.lowering
-        self.nodes(structure.build(lowering.program, lowering.filename))
+        nodes = structure.build(lowering.program, lowering.filename)
+        scopes.mark(nodes)
+        self.nodes(nodes)
         if lowering.environment is None:  # an endless loop: nothing is ever exported
             lowering.environment = Environment()
         memory.exports(lowering)
@@ -78,7 +80,8 @@ class Statements:
             self.lowering.environment = environment
             self.nodes(nodes)
             assigned = environment.undo(mark)
-            ends.append(None if self.lowering.environment is None else assigned)
+            merged = {key: ref for key, ref in assigned.items() if key in node.assigned or key[0] == "x"}
+            ends.append(None if self.lowering.environment is None else merged)
             self.lowering.builder.leave(outside)
         self.lowering.builder.region.append(item)
         first, second = ends
@@ -104,8 +107,8 @@ class Statements:
         assert environment is not None
         item = Loop()
         opened = _OpenLoop(item, [])
-        for kind, which in sorted(structure.written([node])):
-            for key in self.keys(kind, which):
+        for assigned in sorted(node.assigned):
+            for key in self.keys(assigned):
                 value = Value()
                 item.phis.append(Phi(value, [Use(environment.get(key))]))
                 environment[key] = value
@@ -131,16 +134,16 @@ class Statements:
             item.exit_phis.append(Phi(value, [Use(ref) for ref in refs]))
             environment[key] = value
 
-    def keys(self, kind: str, which: int) -> list[Key]:
-        """The variables of a register."""
-        if kind == "flag":
-            return [(kind, which, 0)]
-        if kind in ("r", "o"):
-            return [(kind, which, lane) for lane in range(4)]
-        if kind == "x" and which not in self.lowering.arrays:
-            size = self.lowering.facts.arrays[which]
-            return [("x", (which, element), lane) for element in range(size) for lane in range(4)]
-        return []
+    def keys(self, assigned: Key) -> list[Key]:
+        """A variable; each of an indexed temporary."""
+        kind, which, lane = assigned
+        if lane != scopes.WHOLE:
+            return [assigned]
+        if which in self.lowering.arrays:
+            return []
+        assert isinstance(which, int)
+        size = self.lowering.facts.arrays[which]
+        return [(kind, (which, element), lane) for element in range(size) for lane in range(4)]
 
     def leave(self, node: structure.Leave) -> None:
         opened = self.loops[-1]

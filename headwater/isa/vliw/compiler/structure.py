@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from headwater.errors import SourceError, Span
 from headwater.il.model import Instruction, Operand, Program
-from headwater.il.table import operations
+from headwater.isa.vliw.compiler.environment import Key
 
 MAX_STATEMENTS = 200_000
 """Inlined statements that a program may have, of which 10,000 take the compiler and the emulator some 20 s; a clause of
@@ -49,19 +49,21 @@ class SetFlag:
 
 @dataclass(eq=False, slots=True)
 class Branch:
-    """An if."""
+    """An if; ``assigned``: the variables that it assigns and that may be read behind it, see `scopes`."""
 
     condition: Condition
     then: list[Node]
     other: list[Node]
+    assigned: set[Key] = field(default_factory=set)
 
 
 @dataclass(eq=False, slots=True)
 class Repeat:
-    """A loop without end; ``written``: what `written` found in it."""
+    """A loop without end; ``assigned``: the variables that it assigns and that may be read in another turn or behind
+    it, see `scopes`."""
 
     body: list[Node]
-    written: frozenset[tuple[str, int]] | None = field(default=None)
+    assigned: set[Key] = field(default_factory=set)
 
 
 @dataclass(eq=False, slots=True)
@@ -322,27 +324,3 @@ def _continues(nodes: list[Node]) -> bool:
         or (isinstance(n, Branch) and (_continues(n.then) or _continues(n.other)))
         for n in nodes
     )
-
-
-def written(nodes: list[Node]) -> frozenset[tuple[str, int]]:
-    """The registers and flags that statements may write, by kind and number."""
-    found: set[tuple[str, int]] = set()
-    for node in nodes:
-        if isinstance(node, Instruction):
-            if node.mnemonic == "transpose":
-                first = node.operands[0].register.number or 0
-                found |= {("r", first + k) for k in range(4)}
-            elif node.mnemonic.startswith(("discard", "kill")):
-                found.add(("flag", 0))
-            elif node.operands and operations()[node.mnemonic].has_result:
-                register = node.operands[0].register
-                found.add((register.kind, register.number or 0))
-        elif isinstance(node, SetFlag):
-            found.add(("flag", node.number))
-        elif isinstance(node, Branch):
-            found |= written(node.then) | written(node.other)
-        elif isinstance(node, Repeat):
-            if node.written is None:
-                node.written = written(node.body)
-            found |= node.written
-    return frozenset(found)
