@@ -57,21 +57,25 @@ def translate(t: Context, instruction: Instruction) -> None:
 
 
 def _operand(t: Context, instruction: Instruction, name: str, shape: Shape) -> str:
-    """A pointer to the registers of an operand: those of the frame, or a copy, of a constant in all lanes or of an
-    addend or indices that the result overlaps and is not."""
+    """A pointer to the registers of an operand: those of the frame, or a copy, of a constant in all lanes, of an addend
+    or indices that the result overlaps and is not, or with lanes or signs that BLGP changes."""
     source = instruction.source(name)
     assert source is not None
     value, dest = source.value, instruction.dests[0].register
+    groups = shape.lane_groups(instruction.fields) if name == "S1" else tuple(range(PARTS))
+    negates = shape.negates(instruction.fields, ("S0", "S1", "S2").index(name))
     if not isinstance(value, Register):
         assert isinstance(value, Constant)
         for n in range(dest.dwords):
-            word = _word(value, shape.result, n)
+            word = _word(value, shape.result, n) ^ (1 << 31 if negates and n % 2 else 0)
             for part in range(PARTS):
                 t.b.line(f"store {PART} splat (i32 {word}), ptr {_in_copy(t, name, n, part)}, align 64")
-    elif name == "S2" and value != dest and _overlap(value, dest):
+    elif negates or groups != tuple(range(PARTS)) or (name == "S2" and value != dest and _overlap(value, dest)):
         for n in range(value.dwords):
             for part in range(PARTS):
-                text = t.regs.vector(number(value) + n, part)
+                text = t.regs.vector(number(value) + n, groups[part])
+                if negates and n % 2:
+                    text = t.b.emit(f"xor {PART} {text}, splat (i32 {-1 << 31})")
                 t.b.line(f"store {PART} {text}, ptr {_in_copy(t, name, n, part)}, align 64")
     else:
         _to_frame(t, value)

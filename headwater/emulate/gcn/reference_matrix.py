@@ -26,11 +26,18 @@ _MOST_REGISTERS = 32
 _WIDTHS = {"f32": 32, "f64": 64, "f16": 16, "i8": 8, "bf16": 16, "xf32": 32, "fp8": 8, "bf8": 8}
 """Bits of a factor."""
 
+_LANE_GROUPS = (
+    (0, 1, 2, 3), (0, 1, 0, 1), (2, 3, 2, 3), (1, 2, 3, 0), (0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3),
+)  # fmt: skip
+"""By BLGP: as they are, 32 lanes for all, the others, each the next ones', 16 lanes for all (AMD, "AMD Instinct MI100"
+Instruction Set Architecture Reference Guide, "BLGP")."""
+
 
 class Shape(NamedTuple):
     """A matrix instruction: the result's type, its rows and columns (``m``), the depth ``k``, both factors' types, how
     many ``blocks`` are multiplied, and how many factors a lane has of A. ``sparse``: A has two factors for each four of
-    B, of which a lane has twice as many."""
+    B, of which a lane has twice as many. ``blgp``: what the field BLGP chooses, B's lanes ("lanes") or the operands'
+    signs ("signs"), as AMD's matrix instruction calculator says."""
 
     result: str
     m: int
@@ -40,6 +47,15 @@ class Shape(NamedTuple):
     blocks: int
     per_lane: int
     sparse: bool = False
+    blgp: str = ""
+
+    def lane_groups(self, fields: Mapping[str, int]) -> tuple[int, ...]:
+        """Which 16 lanes of B stand for each 16 lanes in turn."""
+        return _LANE_GROUPS[fields["blgp"] if self.blgp == "lanes" else 0]
+
+    def negates(self, fields: Mapping[str, int], operand: int) -> bool:
+        """Whether A (0), B (1) or C (2) is negated."""
+        return self.blgp == "signs" and bool(fields["blgp"] >> operand & 1)
 
     def index_bit(self, fields: Mapping[str, int]) -> int:
         """Where the indices of a sparse A begin in their register: ABID chooses among as many sets as fit, if CBSZ is 0
@@ -65,11 +81,13 @@ def shape_of(name: str) -> Shape:
     m, k = int(found["m"]), int(found["k"])
     if name.endswith(f"x{k}{a}{found['one_k'] or ''}"):
         per_lane = {"f32": 1, "f64": 1, "f16": 4, "i8": 4, "bf16": 4 if found["one_k"] else 2}[a]
-        return Shape(result, m, k, a, b, LANES * per_lane // (m * k), per_lane)
+        blgp = "" if a == "f64" else "lanes"
+        return Shape(result, m, k, a, b, LANES * per_lane // (m * k), per_lane, blgp=blgp)
     if name.startswith("v_smfmac"):
         return Shape(result, m, k, a, b, 1, m * k // 2 // LANES, sparse=True)
     blocks = int(found["blocks"] or 1)
-    return Shape(result, m, k, a, b, blocks, m * k * blocks // LANES)
+    blgp = "signs" if a == "f64" else "lanes" if a == "f32" or blocks > 1 else ""
+    return Shape(result, m, k, a, b, blocks, m * k * blocks // LANES, blgp=blgp)
 
 
 def multiply(vectors: Array, instruction: Instruction) -> None:
@@ -87,6 +105,8 @@ def multiply(vectors: Array, instruction: Instruction) -> None:
     else:
         b = _factor(vectors, instruction, "S1", shape, shape.b)
         total = _operand(vectors, addend, shape.result)[places]
+        if shape.negates(instruction.fields, 2):
+            total ^= np.uint64(1 << 63)
         broadcast, chosen = shape.broadcast(instruction.fields)
         if broadcast:
             a = a[[(block & ~((1 << broadcast) - 1)) + chosen for block in range(shape.blocks)]]
@@ -143,6 +163,11 @@ def _factor(vectors: Array, instruction: Instruction, name: str, shape: Shape, k
     assert source is not None
     width, per_lane = _WIDTHS[kind], shape.per_lane
     words = _operand(vectors, source, "f64" if kind == "f64" else "i32" if kind == "i8" else "f32")
+    if name == "S1":
+        groups = shape.lane_groups(instruction.fields)
+        words = np.concatenate([words[:, 16 * group : 16 * group + 16] for group in groups], axis=1)
+    if shape.negates(instruction.fields, int(name == "S1")):
+        words = words ^ np.uint64(1 << 63)
     elements = np.zeros((shape.blocks, shape.m, shape.k), words.dtype)
     for n in range(per_lane):
         pieces = words[width * n // 32] if width < 64 else words[0]

@@ -378,6 +378,39 @@ def test_matrix_product():
     assert (f32(wave.vectors[256:272]) == product[rows, lane % 32]).all()
 
 
+LANES_BY_BLGP = {
+    1: [*range(32)] * 2,
+    2: [*range(32, 64)] * 2,
+    3: [*range(16, 64), *range(16)],
+    **{4 + n: [*range(16 * n, 16 * n + 16)] * 4 for n in range(4)},
+}
+"""The lane whose B each lane has (AMD, matrix instruction calculator, "Calculations are: BLGP=0 : Default pattern …")."""
+
+
+@pytest.mark.parametrize("blgp", LANES_BY_BLGP)
+def test_lanes_of_a_matrix_that_blgp_chooses(blgp):
+    """Of 16 blocks of 4 × 4, k = 1: lane 4 n + j holds A[j] and B[j] of block n, and column j of its result."""
+    wave = make_wave("gfx90a")
+    rng = np.random.default_rng(blgp)
+    a, b = (rng.integers(-9, 10, 64).astype(np.float32) for _ in range(2))
+    wave.vectors[1], wave.vectors[2] = a.view(np.uint32), b.view(np.uint32)
+    run(f"v_mfma_f32_4x4x1f32 v[4:7], v1, v2, 0 blgp:{blgp}", "gfx90a", wave)
+    wanted = a.reshape(16, 4).repeat(4, 0).T * b[LANES_BY_BLGP[blgp]]
+    assert (f32(wave.vectors[4:8]) == wanted).all()
+
+
+@pytest.mark.parametrize("signs", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)])
+def test_signs_of_doubles_that_blgp_chooses(signs):
+    wave = make_wave("gfx942")
+    for register, number in ((2, 2.0), (4, 3.0), (6, 5.0)):
+        words = np.array([number]).view(np.uint32)
+        wave.vectors[register], wave.vectors[register + 1] = words[0], words[1]
+    run(f"v_mfma_f64_4x4x4_4b_f64 v[8:9], v[2:3], v[4:5], v[6:7] neg:[{','.join(map(str, signs))}]", "gfx942", wave)
+    a, b, c = ((-1) ** sign for sign in signs)
+    found = (wave.vectors[8].astype(np.uint64) | wave.vectors[9].astype(np.uint64) << np.uint64(32)).view(np.float64)
+    assert (found == 4 * 2 * a * 3 * b + 5 * c).all()
+
+
 @pytest.mark.parametrize(
     ("text", "address", "wanted"),
     [

@@ -346,7 +346,8 @@ def test_matrix_instructions():
     v_mfma_f32_4x4x4f16 v[24:27], v[4:5], v[6:7], v[8:11]
     v_mfma_i32_16x16x16i8 v[28:31], v4, v5, v[8:11]
     v_mfma_f64_4x4x4f64 v[32:33], v[4:5], v[6:7], v[8:9]
-    v_mfma_f32_4x4x2bf16 v[36:39], v4, v5, 1.0
+    v_mfma_f32_4x4x2bf16 v[36:39], v4, v5, 1.0 blgp:5
+    v_mfma_f32_16x16x16f16 v[44:47], v[4:5], v[6:7], v[8:11] blgp:3
     v_mfma_f32_32x32x2f32 a[0:15], v12, v13, 0
     v_mfma_f32_32x32x4f16 a[16:47], v[4:5], v[6:7], 1.0 cbsz:1 abid:1
     s_nop 15
