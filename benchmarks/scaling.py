@@ -144,7 +144,7 @@ def measure(name: str, scale: int, device: str, commands: Sequence[str], report:
         return getattr(import_module(f"headwater.{module}"), called)(*args, **named)
 
     worker.Worker.call = here  # type: ignore[method-assign]
-    worker.call_together = lambda function, calls, **named: [here(None, function, *a, **named) for a in calls]
+    worker.call_concurrently = lambda function, calls, **named: [here(None, function, *a, **named) for a in calls]
     worker.Worker.start = lambda *_: None  # type: ignore[method-assign,assignment]
     clock = Clock()
     _instrument(clock)

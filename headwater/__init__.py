@@ -28,7 +28,7 @@ _PUBLIC = {
     "Image": "headwater.runtime",
     "Sampler": "headwater.runtime",
     "map": "headwater.jobs.spread",
-    "spread": "headwater.jobs.parts",
+    "spread": "headwater.jobs.distributed",
     "show": "headwater.pictures.show",
     "animate": "headwater.pictures.show",
     "from_wgpu": "headwater.pictures.textures",
@@ -102,7 +102,7 @@ if TYPE_CHECKING:
         SourceError as SourceError,
         UsageError as UsageError,
     )
-    from headwater.jobs.parts import spread as spread
+    from headwater.jobs.distributed import spread as spread
     from headwater.jobs.spread import map as map
     from headwater.pictures.show import animate as animate, show as show
     from headwater.pictures.textures import from_wgpu as from_wgpu, to_wgpu as to_wgpu

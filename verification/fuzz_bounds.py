@@ -165,21 +165,21 @@ class Writer:
         start: tuple[int, ...] = rng.choice(((), (), (3,) * self.dimensions))
         size = rng.choice((4, 16, 64, 256, 1024))
         arguments = (
-            apart(size, np.float32),
-            apart(rng.choice((4, 64, 1024, size)), np.float32),
-            apart(4096, np.int32),
+            isolated(size, np.float32),
+            isolated(rng.choice((4, 64, 1024, size)), np.float32),
+            isolated(4096, np.int32),
             rng.choice((0, 1, 3, 8, 16, -2)),
             rng.choice((0, 1, 4, 9, 64)),
             (rng.choice((1, 4, 16)), rng.choice((0, 2, 8))),
             rng.choice((0, 1, 5, 30)),
-            apart(rng.choice((1, 4, 16, 100)), ITEM),
-            apart((rng.choice((1, 4, 16, 100)), 4), np.float32),
+            isolated(rng.choice((1, 4, 16, 100)), ITEM),
+            isolated((rng.choice((1, 4, 16, 100)), 4), np.float32),
             hw.Local(rng.choice((4, 16, 64, 400))),
         )
         return whole, groups, start, arguments
 
 
-def apart(shape: Any, dtype: Any) -> np.ndarray[Any, Any]:
+def isolated(shape: Any, dtype: Any) -> np.ndarray[Any, Any]:
     """Zeros far from other arrays: the checker takes what lies in another argument's memory for no fault."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.zeros(size + 2 * MARGIN_BYTES, np.uint8)
@@ -207,14 +207,14 @@ def check(seed: int, tally: Tally) -> None:
     for _ in range(LAUNCHES):
         whole, group, start, arguments = writer.launch()
         launch: Any = kernel.on(hw.device("cpu")).prepare(whole, group, start)
-        told = _raised(LaunchError, launch.host.pack, arguments)
+        refusal = _raised(LaunchError, launch.host.pack, arguments)
         checked = functools.partial(kernel[whole, group], offset=start, check=True, time_limit=TIME_LIMIT)
         stopped = _raised(KernelFault, checked, *arguments)
         tally.launches += 1
         tally.stopped += bool(stopped)
-        tally.refused += bool(told and stopped)
-        if told and not stopped:
-            tally.wrong[seed] = f"{source}\n{whole}, {group}, offset {start}: {told}"
+        tally.refused += bool(refusal and stopped)
+        if refusal and not stopped:
+            tally.wrong[seed] = f"{source}\n{whole}, {group}, offset {start}: {refusal}"
 
 
 def _raised(kind: type[Exception], call: Callable[..., object], *arguments: Any) -> str:

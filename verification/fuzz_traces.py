@@ -183,7 +183,7 @@ def _weights(rng: np.random.Generator) -> list[float]:
 Access = tuple[int, ...]
 
 
-def told(path: Path) -> Iterator[tuple[int, int, list[tuple[int, int]], dict[int, list[Access]]]]:
+def accesses_of(path: Path) -> Iterator[tuple[int, int, list[tuple[int, int]], dict[int, list[Access]]]]:
     """Of each wavefront of a trace: group, number, segments with their lanes, and for each site its accesses."""
     for wave in read(path):
         segments: list[tuple[int, int]] = []
@@ -206,7 +206,7 @@ def summed(path: Path) -> tuple[np.ndarray, np.ndarray]:
     trace = read(path)
     segments = np.zeros((len(trace.segments), 4), np.uint64)
     sites = np.zeros((len(trace.sites), 4), np.uint64)
-    for _, _, path_of, accesses in told(path):
+    for _, _, path_of, accesses in accesses_of(path):
         for segment, active in path_of:
             segments[segment] += np.array([1, active, active == 64, active == 0], np.uint64)
         for site, done in accesses.items():
@@ -264,12 +264,12 @@ def different(chip: str, seed: int) -> str:
                 one(data, None, None).wait()
 
             run(plain)
-            wanted = list(told(forgotten))
+            wanted = list(accesses_of(forgotten))
             sums = summed(forgotten)
             for number, recording, one in launches:
                 run(one)
                 where = f"{chip}, seed {seed}, launch {turn}, {number} threads"
-                found = list(told(kept))
+                found = list(accesses_of(kept))
                 if [w[:2] for w in found] != [w[:2] for w in wanted]:
                     return f"{where}: other wavefronts"
                 for (group, index, *did), (_, _, *should) in zip(found, wanted, strict=True):

@@ -376,7 +376,7 @@ def disassembled(isa: str, cases: list[Case], ours: list[str | None]) -> list[tu
     return judged
 
 
-def assembled_again(isa: str, cases: list[Case], ours: list[str | None]) -> list[tuple[str, str | None]]:
+def reassembled(isa: str, cases: list[Case], ours: list[str | None]) -> list[tuple[str, str | None]]:
     """What LLVM's assembler makes of our texts: the kind of agreement, and the bytes with what they mean to us."""
     judged: list[tuple[str, str | None]] = []
     for case, mine, code in zip(cases, ours, assemble(isa, [line or "s_nop 0" for line in ours]), strict=True):
@@ -477,7 +477,7 @@ def main() -> None:
         cases = list(dict.fromkeys([*systematic(isa), *randomised(isa, options.random, options.seed)]))
         ours = [our_text(case) for case in cases]
         use_assembler = options.assemble or not _is_disassembled(isa)
-        judged = assembled_again(isa, cases, ours) if use_assembler else disassembled(isa, cases, ours)
+        judged = reassembled(isa, cases, ours) if use_assembler else disassembled(isa, cases, ours)
         kinds: Counter[str] = Counter()
         shown: Counter[tuple[str, str]] = Counter()
         for case, mine, (kind, other) in zip(cases, ours, judged, strict=True):

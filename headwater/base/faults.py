@@ -37,8 +37,9 @@ class Faults:
         self.report(fault)
         return True
 
-    def tell(self) -> None:
-        """Raise one SourceError for all faults, the first of the text first; nothing happens if there are none."""
+    def raise_all(self) -> None:
+        """Raise one SourceError for all faults found, the first of the text first; nothing happens if there are
+        none."""
         if not self.found:
             return
         first, *others = sorted(self.found, key=lambda fault: fault.span or Span(""))

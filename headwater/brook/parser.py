@@ -166,10 +166,10 @@ def _parse(source: SourceText, text: str, start: str) -> Any:
         return lalr.parse(_TAGGED.sub(" " * len("struct"), text), start, _BUILDER)
     except lalr.Unexpected as fault:
         token = fault.token
-        raise _SyntaxFault(_told(source, text, token, fault.accepted), _offset(text, token)) from None
+        raise _SyntaxFault(_explained(source, text, token, fault.accepted), _offset(text, token)) from None
 
 
-def _told(source: SourceText, text: str, token: Token, accepted: set[str]) -> SourceError:
+def _explained(source: SourceText, text: str, token: Token, accepted: set[str]) -> SourceError:
     if token.type == lalr.END:
         end = len(text.rstrip())
         return source.error("the text ends before it is complete", *_place(text, end), "close what is open")

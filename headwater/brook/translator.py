@@ -53,7 +53,7 @@ def _translate(text: str, filename: str, options: Options) -> BrookModule:
     regions = find_regions(prepared)
     kernels = _parse(prepared, regions)
     context = Context(prepared, options)
-    _tell_includes(context)
+    _warn_of_includes(context)
     _declare_types(context, regions)
     return _checked_module(context, kernels)
 
@@ -71,11 +71,11 @@ def _checked_module(context: Context, kernels: list[ast.KernelNode]) -> BrookMod
     for kernel in kernels:
         context.later_kernels.discard(kernel.name)
         check_kernel(context, kernel)
-    context.source.faults.tell()
+    context.source.faults.raise_all()
     return replace(_emit(context), pixels=_emit(context, pixels=True))
 
 
-def _tell_includes(context: Context) -> None:
+def _warn_of_includes(context: Context) -> None:
     """Warn that files of the program's own, which may hold what kernels need, are passed over."""
     source = context.source
     for line, file in source.includes.items():
@@ -89,7 +89,7 @@ def _parse(source: SourceText, regions: Regions) -> list[ast.KernelNode]:
     from headwater.brook.parser import parse_kernels
 
     if not regions.kernels:
-        source.faults.tell()
+        source.faults.raise_all()
         raise SourceError(
             f"{source.filename} holds no kernel",
             None,

@@ -51,7 +51,7 @@ def main(words: Sequence[str]) -> int:
     if args.action == "install":
         made = install.install(args.vendors)
         print(f"wrote {made.icd}, which names {made.library}")
-        _tell(made)
+        _print_variables(made)
     elif args.action == "uninstall":
         removed = install.uninstall(args.vendors)
         print("\n".join(f"removed {path}" for path in removed) or "nothing is installed")
@@ -62,11 +62,11 @@ def main(words: Sequence[str]) -> int:
             return 0
         state = "" if found.library.is_file() else ", which is not there: run headwater icd install again"
         print(f"installed: {found.icd} names {found.library}{state}")
-        _tell(found)
+        _print_variables(found)
     return 0
 
 
-def _tell(installed: object) -> None:
+def _print_variables(installed: object) -> None:
     from headwater.icd.install import Installed, variables
 
     assert isinstance(installed, Installed)

@@ -48,19 +48,19 @@ def _progress(what: str) -> Iterator[Watcher]:
     over = threading.Event()
     begin = time.perf_counter()
 
-    def tell() -> None:
+    def report() -> None:
         wait = _PATIENCE
         while not over.wait(wait):
             line = f"\r{what}: {time.perf_counter() - begin:.1f} s{watcher.fraction()} "
             print(line, end="", file=sys.stderr, flush=True)
             wait = 0.1
 
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
+    reporter = threading.Thread(target=report, daemon=True)
+    reporter.start()
     try:
         yield watcher
     finally:
         over.set()
-        teller.join()
+        reporter.join()
         if time.perf_counter() - begin > _PATIENCE:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -301,7 +301,7 @@ def output_lines(job: Job, outputs: dict[str, Array], notes: Sequence[str]) -> s
     return "".join(f"{line}\n" for line in lines)
 
 
-def tell_written(job: Job, outputs: dict[str, Array]) -> None:
+def write_and_report(job: Job, outputs: dict[str, Array]) -> None:
     """Write the outputs that have a file and say so on stderr, for commands whose answer is another."""
     for note in write_outputs(job, outputs):
         print(f"note: {note}", file=sys.stderr)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.base.numbers import natural
 from headwater.cli.options import Parser, build_options, positive, whole_from_one
 from headwater.cli.results import output_file, refuse_overwriting
-from headwater.cli.run import add_launch_options, bind_words, compiled_program, tell_written
+from headwater.cli.run import add_launch_options, bind_words, compiled_program, write_and_report
 from headwater.errors import UsageError
 from headwater.views.units import memory_bytes, seconds
 
@@ -178,7 +178,7 @@ def _simulate(args: argparse.Namespace) -> int:
                     outputs, _ = job.run(device, watcher)
                 if device is chips[0]:
                     ran.append((job, outputs))
-                    tell_written(job, outputs)
+                    write_and_report(job, outputs)
 
             recorded[key] = Recorded(run)
             if not recorded[key].launches:

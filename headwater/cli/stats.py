@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from headwater.base import reading
 from headwater.cli.options import Parser, positive
 from headwater.cli.results import output_file, refuse_overwriting
-from headwater.cli.run import add_launch_options, bind_words, compiled_program, tell_written
+from headwater.cli.run import add_launch_options, bind_words, compiled_program, write_and_report
 from headwater.errors import KernelFault, UsageError
 from headwater.views.units import memory_bytes
 
@@ -97,7 +97,7 @@ def _stats(args: argparse.Namespace) -> int:
         running = progress(f"running {name} on {device.name}")
         with printf_on_stderr(args.json), running as watcher, watching(record):
             outputs, _ = job.run(device, watcher)
-        tell_written(job, outputs)
+        write_and_report(job, outputs)
     except KernelFault as fault:
         # Whatever else went wrong, there is nothing to count.
         if limit is None or time.monotonic() - begin < limit:

@@ -158,7 +158,7 @@ class _Checker:
                     self.instruction(made)
         with faults:
             self.calls()
-        faults.tell()
+        faults.raise_all()
         self.found.uavs = {number: view for number, view in self.found.uavs.items() if number in self.views}
         if self.program.kind == "cs" and self.found.group is None and not self.found.largest_group:
             first = self.program.declarations[0] if self.program.declarations else Instruction("end", line=1)

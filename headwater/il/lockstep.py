@@ -41,9 +41,9 @@ def first_conflict(program: Program, facts: Facts) -> Conflict | None:
     """The first such accesses of a program in its modern form, None if there are none."""
     if not (facts.uavs or facts.uses_global or facts.lds_bytes or facts.lds_dwords_per_thread):
         return None
-    walk = _Walk(program, facts)
+    analysis = _Analysis(program, facts)
     try:
-        walk.run()
+        analysis.run()
     except _Found as found:
         return found.conflict
     return None
@@ -83,7 +83,7 @@ class _State:
 
 
 _Way = tuple[dict[Key, Form], bool]
-"""The changes of registers on a way, and whether all of a wavefront come by it together."""
+"""The changes of registers on a way, and whether all of a wavefront take it together."""
 
 
 @dataclass
@@ -102,7 +102,7 @@ class _Loop:
     """How many were noted before it."""
 
 
-class _Walk:
+class _Analysis:
     def __init__(self, program: Program, facts: Facts) -> None:
         self.program = program
         self.facts = facts
@@ -267,46 +267,46 @@ class _Walk:
             self.plain(made)
         return at + 1
 
-    def taken_together(self, made: Instruction) -> bool:
+    def is_uniform_branch(self, made: Instruction) -> bool:
         """Whether all work-items of a wavefront decide the same at an instruction with a condition."""
         letters = operations()[made.mnemonic].sources
-        together = True
+        uniform = True
         for letter, operand in zip(letters, made.operands, strict=False):
             self.read(operand, made)
-            together &= self.source(operand, letter, 0, made).uniform
-        return together
+            uniform &= self.source(operand, letter, 0, made).uniform
+        return uniform
 
     def branch(self, body: tuple[Instruction, ...], at: int) -> int:
         base = self.state
-        together = base is None or self.taken_together(body[at])
-        self.branches.append(together)
+        uniform = base is None or self.is_uniform_branch(body[at])
+        self.branches.append(uniform)
         ways: list[_Way] = []
         self.state = None if base is None else _State(base)
         at = self.block(body, at + 1, "else", "endif")
-        self.arrive(ways, base, together)
+        self.arrive(ways, base, uniform)
         self.state = None if base is None else _State(base)
         if body[at].mnemonic == "else":
             at = self.block(body, at + 1, "endif")
-        self.arrive(ways, base, together)
+        self.arrive(ways, base, uniform)
         self.branches.pop()
         self.state = self.joined(base, ways)
         return at + 1
 
-    def arrive(self, ways: list[_Way], base: _State | None, together: bool) -> None:
+    def arrive(self, ways: list[_Way], base: _State | None, uniform: bool) -> None:
         """Continue where branches join."""
         if self.state is not None and base is not None:
-            ways.append((self.state.changes(base), together))
+            ways.append((self.state.changes(base), uniform))
 
     def joined(self, base: _State | None, ways: list[_Way]) -> _State | None:
         """The state where branches join that started from ``base``, which it becomes; None if there are none."""
         if base is None or not ways:
             return None
         zero = self.constant(0)
-        together = all(way for _, way in ways)
+        uniform = all(way for _, way in ways)
         for key in sorted({key for changes, _ in ways for key in changes}):
             before = base.get(key) or zero
             forms = [changes.get(key, before) for changes, _ in ways]
-            base.own[key] = merged(forms, self.fresh, uniform=together)
+            base.own[key] = merged(forms, self.fresh, uniform=uniform)
         return base
 
     def jump(self, made: Instruction) -> None:
@@ -314,11 +314,11 @@ class _Walk:
         leaves = made.mnemonic.startswith("break")
         loop = next(one for one in reversed(self.loops) if leaves or not one.is_switch)
         conditional = bool(operations()[made.mnemonic].sources)
-        together = all(self.branches[loop.depth :])
+        uniform = all(self.branches[loop.depth :])
         if conditional:
-            together = self.taken_together(made) and together
+            uniform = self.is_uniform_branch(made) and uniform
         assert self.state is not None
-        (loop.left if leaves else loop.again).append((self.state.changes(loop.base), together))
+        (loop.left if leaves else loop.again).append((self.state.changes(loop.base), uniform))
         if leaves and conditional and len(self.branches) == loop.depth and made.mnemonic.startswith("break_logical"):
             symbols = self.source(made.operands[0], "U", 0, made).symbols
             known = self.less.get(symbols[0][0]) if len(symbols) == 1 else None
@@ -331,9 +331,9 @@ class _Walk:
         function = self.functions[made.values[0]]
         base = self.state
         assert base is not None
-        together = not made.operands or self.taken_together(made)
-        ways: list[_Way] = [({}, together)] if made.operands else []
-        self.branches.append(together)
+        uniform = not made.operands or self.is_uniform_branch(made)
+        ways: list[_Way] = [({}, uniform)] if made.operands else []
+        self.branches.append(uniform)
         loops, self.loops = self.loops, []
         self.state = _State(base)
         self.body(function)
@@ -341,15 +341,15 @@ class _Walk:
             changed = sorted(self.assigned(function) & self.needed)
             ways.append(({key: self.fresh(False) for key in changed}, True))
         else:
-            self.arrive(ways, base, together)
+            self.arrive(ways, base, uniform)
         self.loops = loops
         self.branches.pop()
         self.state = self.joined(base, ways)
 
     def switch(self, body: tuple[Instruction, ...], at: int) -> int:
         base = self.state
-        together = base is None or self.taken_together(body[at])
-        self.branches.append(together)
+        uniform = base is None or self.is_uniform_branch(body[at])
+        self.branches.append(uniform)
         self.loops.append(_Loop(base or _State(None), len(self.branches), is_switch=True))
         self.state = None
         at += 1
@@ -358,14 +358,14 @@ class _Walk:
                 at = self.statement(body, at)
                 continue
             if base is not None:  # from the head, or from the case before
-                ways: list[_Way] = [({}, together)]
-                self.arrive(ways, base, together)
+                ways: list[_Way] = [({}, uniform)]
+                self.arrive(ways, base, uniform)
                 self.state = self.joined(_State(base), ways)
             at += 1
         loop = self.loops.pop()
-        self.arrive(loop.left, base, together)
+        self.arrive(loop.left, base, uniform)
         self.branches.pop()
-        self.state = self.joined(base, [*loop.left, ({}, together)])
+        self.state = self.joined(base, [*loop.left, ({}, uniform)])
         return at + 1
 
     def loop(self, body: tuple[Instruction, ...], at: int) -> int:
@@ -385,16 +385,16 @@ class _Walk:
             sums = {key: self.fresh(key not in varying) for key in changed}
             head = {k: s if k in varying else (base.get(k) or zero).plus(s) for k, s in sums.items()}
             loop = self.trip(body, at, end, base, head)
-            together = all(way for _, way in loop.again)
+            uniform = all(way for _, way in loop.again)
             wrong, steps = set(), {}
             for key in changed:
                 if key in varying:
                     continue
                 changes = [way.get(key, head[key]).plus(head[key], -1) for way, _ in loop.again]
-                alike = all(change.same(changes[0]) for change in changes)
-                if not all(change.uniform and (alike or together) for change in changes):
+                is_uniform_source = all(change.same(changes[0]) for change in changes)
+                if not all(change.uniform and (is_uniform_source or uniform) for change in changes):
                     wrong.add(key)
-                elif changes and alike and (step := changes[0].constant) is not None:
+                elif changes and is_uniform_source and (step := changes[0].constant) is not None:
                     steps[sums[key].symbols[0][0]] = step
             if not wrong:
                 break
@@ -402,11 +402,11 @@ class _Walk:
         self.pending.let_trips_pass(first_symbol, steps, _most_trips(loop, steps))
         loop = self.trip(body, at, end, base, head)  # which conflicts with what the first has left
         self.state = self.joined(base, loop.left)
-        together = all(way for _, way in loop.left)
+        uniform = all(way for _, way in loop.left)
         for key in changed if self.state is not None else ():
             form = base.get(key)
             if form is not None and any(symbol.number > first_symbol for symbol, _ in form.symbols):
-                base.own[key] = self.fresh(together and form.uniform)
+                base.own[key] = self.fresh(uniform and form.uniform)
         return end + 1
 
     def trip(self, body: tuple[Instruction, ...], at: int, end: int, base: _State, head: dict[Key, Form]) -> _Loop:
@@ -473,14 +473,14 @@ class _Walk:
                 forms = [self.source(operand, letter, place, made) for letter, operand, place in places]
                 form = computed(made.mnemonic, forms, self.fresh)
             if form is None:
-                form = self.fresh(all(self.alike(letter, operand, made) for letter, operand in sources))
+                form = self.fresh(all(self.is_uniform_source(letter, operand, made) for letter, operand in sources))
                 if made.mnemonic in _LESS:
                     a, b = (self.source(operand, letter, place, made) for letter, operand, place in places)
                     if (limit := b.constant) is not None:
                         self.less[form.symbols[0][0]] = (a, limit, _LESS[made.mnemonic])
             self.put(key, form)
 
-    def alike(self, letter: str, operand: Operand, made: Instruction) -> bool:
+    def is_uniform_source(self, letter: str, operand: Operand, made: Instruction) -> bool:
         """Whether all work-items have the same source, in every lane."""
         if letter in "r#?":
             return False

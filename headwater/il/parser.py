@@ -121,7 +121,7 @@ class _Parser:
                 self.error("the program has no end", max(len(self.lines), 1), 1, "its last line is `end`")
             )
         self._close(function, current, functions)
-        self.faults.tell()
+        self.faults.raise_all()
         return Program(kind, version, tuple(declarations), tuple(main), tuple(functions))
 
     def statements(self) -> Iterator[tuple[int, int, str]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.errors import UsageError
-from headwater.jobs.parts import Parts, on_each
+from headwater.jobs.distributed import DistributedArray, on_each
 from headwater.runtime import stream
 from headwater.runtime.interface import resolve
 
@@ -54,11 +54,11 @@ def map(
 
     Arguments that are `headwater.spread` over devices stay there: each device runs the kernel once on its own parts,
     ``devices`` is not given, and a Brook+ kernel's results are parts, too, or written to those of ``out``. They are
-    ready when `Parts.wait` returns or they are read.
+    ready when `DistributedArray.wait` returns or they are read.
 
     ``shares``, if given, is filled: device's name -> rows that it computed. UsageError for what cannot be cut.
     """
-    if any(isinstance(value, Parts) for value in args):
+    if any(isinstance(value, DistributedArray) for value in args):
         return _in_parts(kernel, args, devices, size, local, shares, out)
     if devices is None:
         raise UsageError("map wants devices, or arguments that are spread over them", hint='devices=["cpu", "gpu"]')
@@ -157,15 +157,15 @@ def _in_parts(
     out: Any,
 ) -> Any:
     """A launch on each of the devices on which arguments have parts."""
-    parts = [value for value in args if isinstance(value, Parts)]
+    parts = [value for value in args if isinstance(value, DistributedArray)]
     outs = [] if out is None else list(out) if isinstance(out, (list, tuple)) else [out]
     first = parts[0]
     for other in [*parts, *outs]:
-        if not isinstance(other, Parts) or other.devices != first.devices or other.bounds != first.bounds:
+        if not isinstance(other, DistributedArray) or other.devices != first.devices or other.bounds != first.bounds:
             raise UsageError(f"{other!r:.80} does not lie as {first!r:.80} does", hint="spread them alike")
     if devices is not None and [resolve(device) for device in devices] != list(first.devices):
         raise UsageError("the devices are those of the parts", hint="leave devices= out")
-    several = [[value.streams[k] if isinstance(value, Parts) else value for value in args]
+    several = [[value.streams[k] if isinstance(value, DistributedArray) else value for value in args]
                for k in range(len(first.streams))]  # fmt: skip
     chosen = [_brook_kernel(kernel, some) for some in several]
     brook = chosen[0][0].program.language == "brook"
@@ -205,7 +205,9 @@ def _in_parts(
         return None
     if chosen[0][0].info.is_reduction:
         return _reduced(chosen[0][0], made, first.dtype, first.devices[0])
-    results = outs or [Parts(some) for some in zip(*(m if isinstance(m, tuple) else (m,) for m in made), strict=True)]
+    results = outs or [
+        DistributedArray(some) for some in zip(*(m if isinstance(m, tuple) else (m,) for m in made), strict=True)
+    ]
     for result in results:
         result.hold(held)
     return out if outs else results[0] if len(results) == 1 else tuple(results)

@@ -20,6 +20,6 @@ SLOW_GATHERS = Gathers(1.5, 1.5, have_masks=True)
 QUICK_GATHERS = Gathers(0.4, 0.4, have_masks=True)
 """AVX-512 of an Emerald Rapids: that product takes 0.83 to 1.0 of the time, a binary search 0.35, 16 loads that follow
 each other 0.73, sums of 16 from places that a table tells 1.1 to 1.25."""
-APART_GATHERS = Gathers(1.5, 3.0, have_masks=False)
+EMULATED_GATHERS = Gathers(1.5, 3.0, have_masks=False)
 """One load a lane (LLVM 22 does not choose AVX2's gathers). Masked, an Emerald Rapids held to AVX2 takes
 1.3 times as long as one by one for sums from places that are computed, with 8 sums of up to 15 side by side."""

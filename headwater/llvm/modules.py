@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 
 from headwater.base import host
 from headwater.errors import InternalError
-from headwater.llvm.gathers import APART_GATHERS, QUICK_GATHERS, SLOW_GATHERS, Gathers
+from headwater.llvm.gathers import EMULATED_GATHERS, QUICK_GATHERS, SLOW_GATHERS, Gathers
 from headwater.llvm.ir import Module
 
 
@@ -143,7 +143,7 @@ def gathers() -> Gathers:
     """What gathers cost on this machine, and whether they have masks."""
     target = host_target()
     if "+avx512f" not in target.features.split(","):
-        return APART_GATHERS
+        return EMULATED_GATHERS
     return QUICK_GATHERS if target.cpu in GATHERS_QUICKLY else SLOW_GATHERS
 
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-TELL = "__hw_told"
+FINDING = "__hw_finding"
 """The function that code for checks calls for a finding (`headwater.opencl.checked`): with what it is, a file's number,
 line and column, and a further line of that file or 0."""
 
 
-_TELLS = f"call void @{TELL}("
+_CALL = f"call void @{FINDING}("
 _OPAQUE = re.compile(r'target\("spirv\.(\w+)"[^)]*\)')
 
 
-def tells(text: str) -> bool:
-    """Whether optimised code may still have a finding to tell."""
-    return _TELLS in text
+def has_findings(text: str) -> bool:
+    """Whether optimised code may still report a finding."""
+    return _CALL in text
 
 
 def with_plain_types(text: str, types: Mapping[str, str]) -> str:

@@ -86,7 +86,7 @@ FLAG_AHEAD: Final = 2
 # Bits of the state.
 OPEN: Final = 1 << 32
 LED: Final = 1 << 33
-TELL: Final = 1 << 34
+NOTIFY: Final = 1 << 34
 COUNT: Final = (1 << 32) - 1
 
 BOUND: Final = Struct("bound", ("u64", "start", 1), ("u64", "end", 1), align=0)

@@ -5,7 +5,7 @@
  * longer, is the caller's business (pool.py). It follows the declarations of pool.py's `c_header`. Nothing here allocates, blocks or calls the system.
  *
  * The state word of a launch counts the helpers inside. OPEN: more may enter. LED: the thread that launched is inside.
- * TELL: who leaves last must say so. Once a thread finds no group left, nobody enters any more. JOINED counts the
+ * NOTIFY: who leaves last must say so. Once a thread finds no group left, nobody enters any more. JOINED counts the
  * helpers that came in time. PATIENCE: how many turns those who have done their part wait for the others, and for the
  * next launch, before they sleep.
  */
@@ -54,7 +54,7 @@ static int leave(struct launch_block *block)
     do
         left = (old & ~(i64)OPEN) - 1;
     while (!changed(&block->state, &old, left));
-    return !(left & INSIDE) && (left & TELL);
+    return !(left & INSIDE) && (left & NOTIFY);
 }
 
 /* Send up to `wanted` waiting helpers to work on a launch that the caller is inside; how many went. */
@@ -91,7 +91,7 @@ EXPORT i64 hw_lead(struct launch_block *block, void *scratch)
             return 0;
         relax();
     }
-    return (__atomic_fetch_or(&block->state, TELL, __ATOMIC_ACQ_REL) & COUNT) != 0;
+    return (__atomic_fetch_or(&block->state, NOTIFY, __ATOMIC_ACQ_REL) & COUNT) != 0;
 }
 
 /* The thread that launched goes its way, and others work; whether all is over and nobody else will tell. */

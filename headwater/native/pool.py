@@ -33,12 +33,12 @@ from headwater.native.launch_block import (
     COUNT,
     JOINED,
     LED,
+    NOTIFY,
     OPEN,
     PATIENCE,
     SCRATCH_BYTES,
     STATE,
     STOP,
-    TELL,
 )
 from headwater.native.structure import Struct, c_declarations
 
@@ -246,7 +246,7 @@ def _prepare() -> None:
 
 def c_header() -> str:
     """The declarations that pool.c begins with."""
-    bits = {"OPEN": OPEN, "LED": LED, "TELL": TELL, "COUNT": COUNT}
+    bits = {"OPEN": OPEN, "LED": LED, "NOTIFY": NOTIFY, "COUNT": COUNT}
     defined = "".join(f"#define {name} {value}LL\n" for name, value in bits.items())
     return c_declarations(*SHARED) + defined
 
@@ -341,7 +341,7 @@ class Pool:
         functions, spins = self._native
         task.block[JOINED] = 0
         task.block[PATIENCE] = spins
-        task.block[STATE] = OPEN | TELL | LED
+        task.block[STATE] = OPEN | NOTIFY | LED
         try:
             self._fork(functions, task, helpers, leads=False)
         finally:

@@ -226,7 +226,7 @@ MOST_WORKERS = 8
 """Compiler processes of one call at once: each takes 100 MB and more."""
 
 
-def call_together(function: str, calls: Sequence[tuple[Any, ...]], **named: Any) -> list[Any]:
+def call_concurrently(function: str, calls: Sequence[tuple[Any, ...]], **named: Any) -> list[Any]:
     """`Worker.call` for each tuple of arguments, at most `MOST_WORKERS`, all at once; all values, or the first error.
 
     Several calls get processes of their own, which end with them: an error or Ctrl-C ends what runs of the other calls,

@@ -16,7 +16,7 @@ from headwater.llvm.modules import parse
 from headwater.llvm.passes.definedness import files, followed
 from headwater.llvm.passes.hidden_variables import Hidden
 from headwater.llvm.passes.inlining import inlined
-from headwater.llvm.text import TELL
+from headwater.llvm.text import FINDING
 from headwater.opencl.check_findings import GLOBAL_ID, format_of
 from headwater.opencl.copies_in_flight import with_copies_followed
 from headwater.opencl.misaligned import with_alignment_tested
@@ -32,7 +32,7 @@ def without_speculation(module: Module) -> None:
 
 def with_definedness(program: Module, kernels: Iterable[str], builder: llvm.PassBuilder) -> Module:
     """Uses of private variables before they are written, of async copies before a wait, and misaligned accesses are
-    told to `TELL`."""
+    reported by `FINDING`."""
     inlined(program)
     module = parse(str(program))
     wanted = set(kernels)
@@ -72,7 +72,7 @@ def settle(module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
 
 
 def with_printing(text: str) -> str:
-    """`TELL` by printf (`headwater.opencl.check_findings`)."""
+    """`FINDING` by printf (`headwater.opencl.check_findings`)."""
     module = Module(text)
     heads = (*module.declares.values(), *(body.head for body in module.bodies.values()))
     calling = "spir_func " if any(" spir_func " in head for head in heads) else ""
@@ -88,19 +88,19 @@ def with_printing(text: str) -> str:
     values = ", ".join(
         f"i32 %{name}" for name in ("what", "file", "line", "column", "declared", "id.0", "id.1", "id.2")
     )
-    lines.append(f"%printed = call {calling}i32 ({where}, ...) @printf({where} @__hw_told_format, {values})")
+    lines.append(f"%printed = call {calling}i32 ({where}, ...) @printf({where} @__hw_finding_format, {values})")
     kind = f"[{len(form) + 1} x i8]"
     module.add(
-        f'@__hw_told_format = internal unnamed_addr addrspace({space}) constant {kind} c"{written}\\00", align 1'
+        f'@__hw_finding_format = internal unnamed_addr addrspace({space}) constant {kind} c"{written}\\00", align 1'
     )
-    if TELL in module.declares:
-        del module.declares[TELL]
+    if FINDING in module.declares:
+        del module.declares[FINDING]
         b = Builder(Block)
         for line in lines:
             b.line(line)
         b.line("ret void")
         parameters = "i32 %what, i32 %file, i32 %line, i32 %column, i32 %declared"
-        module.add(b.function(f"define internal void @{TELL}({parameters}) alwaysinline"))
+        module.add(b.function(f"define internal void @{FINDING}({parameters}) alwaysinline"))
     module.declare(f"declare {calling}i32 @printf({where}, ...)")
     module.declare(f"declare {calling}{size} @{GLOBAL_ID}(i32) nounwind willreturn memory(none)")
     return str(module)

@@ -29,7 +29,7 @@ from headwater.llvm.passes.bit_vectors import without_bit_vectors
 from headwater.llvm.passes.index_constants import constants_outside
 from headwater.llvm.passes.inlining import inlined
 from headwater.llvm.passes.selected_values import chosen_once
-from headwater.llvm.text import string_bytes, tells, with_plain_types
+from headwater.llvm.text import has_findings, string_bytes, with_plain_types
 from headwater.llvm.types import LOCAL_SPACE, PRIVATE_SPACE
 from headwater.native.shared import BOUNDS_SUFFIX, FITS_SUFFIX
 from headwater.opencl.checked import settle, with_definedness, with_printing, without_speculation
@@ -57,7 +57,7 @@ from headwater.vectorise.plan.chunk_plan import ChunkPlan, Variant, plan_chunk
 from headwater.vectorise.plan.launch_layout import KernelFacts, masked_layout
 from headwater.vectorise.plan.strip_mining import find_strips
 from headwater.vectorise.prepare.kernel import Kernel, is_local, read_kernel
-from headwater.vectorise.prepare.privatized_counters import Tally, functions, keep_apart, tallies
+from headwater.vectorise.prepare.privatized_counters import Counter, find_counters, functions, privatize
 
 FULL, MASKED, SINGLE, FITS = "chunk.full", "chunk.masked", "chunk.single", "chunk.fits"
 """Functions for a chunk of lanes and rows, for one that lacks some of them, for one work-item, and for the question
@@ -149,10 +149,10 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
     last.add_global_dead_code_eliminate_pass()
     last.run(module, builder)
     optimised = str(module)
-    if tells(optimised):
+    if has_findings(optimised):
         settle(module, builder)
         optimised = str(module)
-    if tells(optimised):
+    if has_findings(optimised):
         return prepare(with_printing(text), kernel)
     prepared = Module(optimised)
     without_bit_vectors(prepared)
@@ -197,9 +197,9 @@ def _facts(kernel: Kernel) -> KernelFacts:
         line_items=line,
         in_lines=lines,
         streams=cost is not None and cost.streams,
-        walks=cost is not None and cost.walks,
-        meets=cost is not None and cost.meets,
-        tallies=tuple(tally.position for tally in tallies(kernel.function, len(params))),
+        llvm_vectorises=cost is not None and cost.llvm_vectorises,
+        counts_in_one_place=cost is not None and cost.counts_in_one_place,
+        counters=tuple(counter.position for counter in find_counters(kernel.function, len(params))),
         fits=bool(kernel.fits),
         in_step=kernel.in_step,
         traps=any(i.op == "call" and i.detail == "llvm.trap" for b in kernel.function.blocks.values() for i in b.insts),
@@ -238,9 +238,11 @@ def build(text: str, request: CodeRequest, symbol: str) -> Built:
     name = symbol_of(request.kernel)
     kernel = read_kernel(module, name, as_written=request.checked, guarded=request.guarded, bounds=asked)
     found = (
-        tallies(kernel.function, len(kernel.function.params) - len(kernel.locals_bytes)) if request.privatised else ()
+        find_counters(kernel.function, len(kernel.function.params) - len(kernel.locals_bytes))
+        if request.privatised
+        else ()
     )
-    keep_apart(kernel.function, found)
+    privatize(kernel.function, found)
     code = vectorised(module, kernel, symbol, request, found)
     alone = request.layout.lanes == 1 and kernel.has_loop and not request.checked
     objects = [compile_object(code.text, alone=alone)]
@@ -275,9 +277,9 @@ def access_lines(text: str, kernel_name: str) -> list[AccessLine]:
 
 
 def vectorised(
-    module: Module, kernel: Kernel, symbol: str, request: CodeRequest, counted: tuple[Tally, ...] = ()
+    module: Module, kernel: Kernel, symbol: str, request: CodeRequest, counted: tuple[Counter, ...] = ()
 ) -> Vectorised:
-    """The text of a module with the kernel's entry. ``counted``: tallies that each thread counts for itself."""
+    """The text of a module with the kernel's entry. ``counted``: counters that each thread counts for itself."""
     layout, masked, checked = request.layout, request.masked, request.checked
     if kernel.cfg.irreducible and (layout.lanes > 1 or layout.rows > 1):
         raise InternalError("irreducible control flow can only be run one work-item at a time")
@@ -356,7 +358,7 @@ def vectorised(
         single=SINGLE if single else None,
         lane_bytes=place.lane_bytes if place is not None else 0,
         agreeing=checked and resumable,
-        tallies=counted,
+        counters=counted,
     )
     target = host_target()
     declares.pop("hw_check", None)
@@ -390,8 +392,8 @@ def _one_item(kernel: Kernel, name: str) -> ChunkPlan:
 
 def _fits_code(kernel: Kernel, symbol: str, own: list[Param]) -> list[str]:
     """The functions that tell whether a launch's numbers are such as the kernel was read for."""
-    tells = lower_overflow_guards(_one_item(kernel, FITS), kernel.fits)
-    return [tells, write_fits_entry(symbol + FITS_SUFFIX, FITS, own, kernel.locals_bytes)]
+    guards = lower_overflow_guards(_one_item(kernel, FITS), kernel.fits)
+    return [guards, write_fits_entry(symbol + FITS_SUFFIX, FITS, own, kernel.locals_bytes)]
 
 
 def _known_sizes(module: Module, kernel: Kernel) -> dict[str, tuple[str, int]]:

@@ -18,7 +18,7 @@ from headwater.llvm.metadata import fields, kind
 from headwater.llvm.modules import limit_code_generation, limit_passes, parse
 from headwater.llvm.passes.gcn_phis import with_values_kept
 from headwater.llvm.passes.inlining import inlined
-from headwater.llvm.text import tells
+from headwater.llvm.text import has_findings
 from headwater.opencl.checked import settle, with_definedness, with_printing, without_speculation
 from headwater.opencl.gcn import CodeOptions
 from headwater.opencl.group_sizes import with_required_sizes
@@ -77,10 +77,10 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
         ir = str(program)
     module = optimise(program)
     optimised = str(module)
-    if tells(optimised):
+    if has_findings(optimised):
         settle(module, builder)
         optimised = str(module)
-    if tells(optimised):
+    if has_findings(optimised):
         module = optimise(Module(with_printing(ir)))
         optimised = str(module)
     final = Module(optimised)
@@ -95,7 +95,7 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
     if how.opaque_indices:
         changed |= _opaque_indices(final)
     if how.checked:
-        changed |= _atomics_apart(final)
+        changed |= _hide_atomic_pointers(final)
     if how.emit == "ir":
         return str(final).encode()
     if changed:
@@ -205,14 +205,14 @@ def _prepare_checks(module: Module) -> None:
     without_speculation(module)
 
 
-def _atomics_apart(module: Module) -> bool:
+def _hide_atomic_pointers(module: Module) -> bool:
     """LLVM lets one work-item of a wavefront update a place that all update, unless places may differ: it takes what an
     empty assembly text gives for that."""
     count = 0
     for body in module.bodies.values():
         changes: dict[int, list[str]] = {}
         for number, inst in body.having("atomicrmw"):
-            pointer, hidden = inst.args[0], f"%hw.apart.{count}"
+            pointer, hidden = inst.args[0], f"%hw.hidden.{count}"
             count += 1
             old, new = f"{pointer.ty} {pointer.text}, ", f"{pointer.ty} {hidden}, "
             changes[number] = [
@@ -353,8 +353,8 @@ def _plain_minima(module: Module) -> bool:
 
 def _opaque_indices(module: Module) -> bool:
     """LLVM 22.1 fails on gfx9 at an element of a vector in registers whose index becomes a constant while code is
-    generated (LLVM's pull request 179699 tells and ends that). It knows nothing of what an empty assembly text gives,
-    and takes it for different in each lane."""
+    generated (LLVM's pull request 179699 describes and ends that). It knows nothing of what an empty assembly text
+    gives, and takes it for different in each lane."""
 
     def change(body: Body) -> bool:
         changes = {}

@@ -16,14 +16,14 @@ from headwater.llvm.ir import Body, Inst, Module, Value
 from headwater.llvm.modules import limit_passes, parse
 from headwater.llvm.passes.inlining import inlined
 from headwater.llvm.text import (
-    TELL,
+    FINDING,
     aligned_to_words,
     alignment,
     arguments_of,
     callee_of,
+    has_findings,
     has_narrow_arrays,
     has_wide_integers,
-    tells,
 )
 from headwater.llvm.types import Type
 from headwater.opencl.checked import settle
@@ -38,7 +38,7 @@ _REMAINDERS = '"uniform-work-group-size"="false"'
 
 @functools.cache
 def _machine() -> llvm.TargetMachine:
-    """LLVM's r600 target: it tells the passes that lanes may branch apart, and what unrolling may gain."""
+    """LLVM's r600 target: the passes learn from it that lanes may diverge, and what unrolling may gain."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return llvm.Target.from_triple(VLIW_TRIPLE).create_target_machine(cpu="cypress", opt=3)
@@ -102,7 +102,7 @@ def _compiled(
         builder.getModulePassManager().run(module, builder)
     finally:
         llvm.set_option("", "-enable-memcpyopt-without-libcalls=0")
-    if TELL in ir and tells(str(module)):
+    if FINDING in ir and has_findings(str(module)):
         settle(module, builder)
     lowered = _lowered(module, filename, platform, abilities, wanted, first=1)
     _finish(lowered, builder, strength_reduction=strength_reduction)

@@ -21,7 +21,7 @@ from headwater.errors import InternalError
 from headwater.llvm.ir import Body, Inst, Module, Value, label_of
 from headwater.llvm.metadata import fields
 from headwater.llvm.passes.definedness import DECLARATION, IF, file_number, source_files
-from headwater.llvm.text import TELL, first_symbol
+from headwater.llvm.text import FINDING, first_symbol
 from headwater.opencl.check_findings import LOCAL_ID
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle
 from headwater.opencl.platforms import SPIR
@@ -55,7 +55,7 @@ def with_copies_followed(module: Module) -> None:
             body.replace({number: () if number else lines for number in range(len(body.lines))})
             changed = True
     if changed:
-        if f"{TELL}_if" not in module.bodies:
+        if f"{FINDING}_if" not in module.bodies:
             module.add(f"{DECLARATION}\n{IF}")
         if any(_GROUP in text for text in functions.values()):
             words = f"[{1 + _ARGUMENTS * MOST} x {target.address}]"
@@ -169,7 +169,7 @@ class _Body:
             if number in waits:
                 inst = waits[number]
                 some = self._let(f"icmp sgt i32 {inst.args[0].text}, 0")
-                self._tell(some, [str(NO_EVENT), *self._where(inst), "0"], inst)
+                self._report(some, [str(NO_EVENT), *self._where(inst), "0"], inst)
             self.out.append(line)
         return self.out if waits else None
 
@@ -310,12 +310,12 @@ class _Body:
         if access.writes:
             source = self._let(f"icmp ult {address} {found}, {_TARGET}")
             what = self._let(f"select i1 {source}, i32 {SOURCE_WRITTEN}, i32 {WRITTEN}")
-        self._tell(flag, [what, *where, copied], inst)
+        self._report(flag, [what, *where, copied], inst)
 
-    def _tell(self, flag: str, numbers: list[str], inst: Inst) -> None:
+    def _report(self, flag: str, numbers: list[str], inst: Inst) -> None:
         values = ", ".join(f"i32 {n}" for n in numbers)
         debug = f", !dbg {inst.site}" if inst.site else ""
-        self.out.append(f"  call void @{TELL}_if(i1 {flag}, {values}){debug}")
+        self.out.append(f"  call void @{FINDING}_if(i1 {flag}, {values}){debug}")
 
     def _copy(self, line: str, inst: Inst) -> None:
         address, event = self.target.address, inst.args[-1]
@@ -355,7 +355,7 @@ class _Body:
         if symbol not in self.functions:
             wide = target.bits == 64
             words: dict[str, object] = {
-                **{"A": address, "P": target.private, "TELL": f"{TELL}_if", "NAME": f"@{symbol}"},
+                **{"A": address, "P": target.private, "FINDING": f"{FINDING}_if", "NAME": f"@{symbol}"},
                 **{"NARROW": "trunc i64" if wide else "add i32", "TO_32": " to i32" if wide else ", 0"},
                 **{"GROUP": _GROUP, "L": f"ptr addrspace({_LOCAL})", "ARGUMENTS": _ARGUMENTS},
                 **{"FIELDS": _FIELDS, "HEAD": _HEAD, "MOST": MOST, "TARGET": _TARGET, "SOURCE": _SOURCE},
@@ -376,7 +376,7 @@ class _Body:
         return self._let(text)
 
     def _where(self, inst: Inst) -> list[str]:
-        """A place in the source, as `TELL` takes it."""
+        """A place in the source, as `FINDING` takes it."""
         if not inst.site:
             return ["0"] * 3
         known = fields(self.module.metadata.get(inst.site, ""))
@@ -464,7 +464,7 @@ _PARTS = {
     "KEPT_PLACE": f"{_loaded_place('$P', 1)}\n{_PLACE}",
     "GROUP_PLACE": f"{_loaded_place('$L', 0)}\n{_PLACE}",
 }
-"""What several of the functions do: which copies are in flight, a copy's entry, a place in the source for `TELL`."""
+"""What several of the functions do: which copies are in flight, a copy's entry, a place in the source for `FINDING`."""
 
 # $A is the type of addresses, $P that of pointers to private memory.
 _START = """
@@ -475,7 +475,7 @@ $IN_FLIGHT
   %given = icmp ne $A %event, 0
   %wrong = icmp ugt $A %event, %made
 $PLACE
-  call void @$TELL(i1 %wrong, i32 $NO_EVENT, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
+  call void @$FINDING(i1 %wrong, i32 $NO_EVENT, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
   %more = add $A %made, 1
   %token = select i1 %given, $A %event, $A %more
   %now = select i1 %given, $A %made, $A %more
@@ -561,7 +561,7 @@ ended:
   br label %loop
 done:
 $PLACE
-  call void @$TELL(i1 %bad, i32 $NO_EVENT, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
+  call void @$FINDING(i1 %bad, i32 $NO_EVENT, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
   ret void
 }"""
 """End the copies that have one of some events."""
@@ -626,7 +626,7 @@ look:
 $ENTRY
   %live = icmp ne $A %token, 0
 $KEPT_PLACE
-  call void @$TELL(i1 %live, i32 $NEVER_WAITED, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
+  call void @$FINDING(i1 %live, i32 $NEVER_WAITED, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
   %n.next = add $A %n, 1
   br label %loop
 done:
@@ -668,7 +668,7 @@ $COMPARED
   %file.32 = $NARROW %g0$TO_32
   %line.32 = $NARROW %g1$TO_32
   %column.32 = $NARROW %g2$TO_32
-  call void @$TELL(i1 %wrong, i32 $DIFFERS, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
+  call void @$FINDING(i1 %wrong, i32 $DIFFERS, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
   br label %done
 done:
   ret void
@@ -683,7 +683,7 @@ define internal void $NAME($P %t) alwaysinline {
   %fewer = icmp ult $A %n, %known
 $GROUP_ENTRY
 $GROUP_PLACE
-  call void @$TELL(i1 %fewer, i32 $DIFFERS, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
+  call void @$FINDING(i1 %fewer, i32 $DIFFERS, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
   ret void
 }"""
 """Tell of a copy that the group's first work-item has begun and this one has not."""

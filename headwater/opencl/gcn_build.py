@@ -53,7 +53,7 @@ _OF_PROCESSOR = re.compile(
     r"__gfx|__GFX|__amdgcn|__AMDGCN|__AMDGPU|FP_FAST_FMA|__builtin_|__has_|-x hip|\basm\b|__asm|\btarget\b"
     r"|#[ \t]*include"
 )
-_APART = ("gfx801",)
+_OWN_FEATURES = ("gfx801",)
 """Processors for which clang names features that LLVM does not give them by itself (XNACK)."""
 _OPTIONAL_PARTS = "-cl-std=CL3"
 """In which alone processors differ by `headwater.opencl.extensions`."""
@@ -84,7 +84,7 @@ def front(source: str, filename: str, options: str, processor: str, version: int
         flags = (*gcn(version).clang, f"-mcpu={processor}", f"-mcode-object-version={version}")
         return clang.compile_to_ir(source, filename, options, debug=True, target=(*flags, *optional))
 
-    if processor in _APART or _OF_PROCESSOR.search(source) or _OF_PROCESSOR.search(options):
+    if processor in _OWN_FEATURES or _OF_PROCESSOR.search(source) or _OF_PROCESSOR.search(options):
         return compiled()
     keeps_denormals = int(processor[3:-2]) >= 9
     key = (
@@ -146,7 +146,7 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
             refused = _refused(error, source, settings.processor)
             if refused is not error or not error.message.startswith(_LLVM_FAILED):
                 raise refused from error
-            known = next((way for said, way in _WAYS_AROUND if said in error.message and way not in around), None)
+            known = next((way for said, way in _WORKAROUNDS if said in error.message and way not in around), None)
             if known and "caution" not in around:
                 around[known] = True
                 continue
@@ -162,7 +162,7 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
 
 _LLVM_FAILED = ("LLVM stopped", "LLVM cannot make code")
 # What LLVM says at its defects that are known, and the way around each: `codegen_gcn.compile` tells.
-_WAYS_AROUND = (
+_WORKAROUNDS = (
     ("Not a min/max opcode", "plain_minima"),
     ("isReg() && ", "opaque_indices"),
 )

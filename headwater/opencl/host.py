@@ -22,7 +22,7 @@ from headwater.opencl import includes
 from headwater.opencl.kernels import AccessLine, BoundsTest, Built, CodeRequest, KernelInfo, TestedAccess
 from headwater.opencl.symbols import symbol_of
 from headwater.vectorise.analysis.row_count import Flow
-from headwater.vectorise.layout import STATE_BYTES, TALLY, Layout
+from headwater.vectorise.layout import COUNTER_TABLE, STATE_BYTES, Layout
 from headwater.vectorise.plan.launch_layout import (
     MAX_PRIVATE_BYTES,
     KernelFacts,
@@ -44,20 +44,20 @@ _TABLES_FILE, _CONTENTS_FILE = "tables.json", "tables.bin"
 class KernelCode(NamedTuple):
     """A kernel compiled for one way of laying out its work-items.
 
-    ``library``, ``symbol``: the shared library and its entry. ``local_size``: the one that it runs in.
-    ``arg_offsets``: where each argument lies in the args block of ``args_bytes``: a buffer's or image's 8-byte address,
-    a value's bytes, a local pointer's 8-byte offset into the scratch block, a sampler's 4-byte value. A thread's
-    scratch block is ``static_local_bytes`` plus the dynamic local memory, rounded up to 128, plus ``frame_bytes``.
-    ``unbounded``: it may run for ever and polls the launch block's stop field. ``formats``: printf formats by number.
-    ``streaming``: arguments that are only written, for which streaming stores may be asked. ``fetches_ahead``:
-    prefetches may be asked for. ``straight``: it has no loop, so that launches take about as long whatever their
-    arguments are. ``traps``: it may end itself, with `TRAPPED` in the launch block's stop field. ``tallies``: positions
-    of the buffers that are only counted into. Where each thread counts for itself (``privatised``), these are passed
-    like local pointers, and behind all arguments, for each, the buffer's address and bytes. ``fits``: the name of the
-    function that, called like the entry, tests whether the code is for a launch of such numbers; "": it is for all.
-    ``bounds``: what it can say of accesses outside of arrays before it is run. ``variables``: the library defines the
-    program's variables, which its libraries share. ``dynamic_local_bytes``: of the static local memory the last part,
-    of which the launch says the size.
+    ``library``, ``symbol``: the shared library and its entry. ``local_size``: the one that it runs in. ``arg_offsets``:
+    where each argument lies in the args block of ``args_bytes``: a buffer's or image's 8-byte address, a value's bytes,
+    a local pointer's 8-byte offset into the scratch block, a sampler's 4-byte value. A thread's scratch block is
+    ``static_local_bytes`` plus the dynamic local memory, rounded up to 128, plus ``frame_bytes``. ``unbounded``: it may
+    run for ever and polls the launch block's stop field. ``formats``: printf formats by number. ``streaming``:
+    arguments that are only written, for which streaming stores may be asked. ``fetches_ahead``: prefetches may be asked
+    for. ``straight``: it has no loop, so that launches take about as long whatever their arguments are. ``traps``: it
+    may end itself, with `TRAPPED` in the launch block's stop field. ``counters``: positions of the buffers that are
+    only counted into. Where each thread counts for itself (``privatised``), these are passed like local pointers, and
+    behind all arguments, for each, the buffer's address and bytes. ``fits``: the name of the function that, called like
+    the entry, tests whether the code is for a launch of such numbers; "": it is for all. ``bounds``: what it can say of
+    accesses outside of arrays before it is run. ``variables``: the library defines the program's variables, which its
+    libraries share. ``dynamic_local_bytes``: of the static local memory the last part, of which the launch says the
+    size.
     """
 
     library: Path
@@ -73,7 +73,7 @@ class KernelCode(NamedTuple):
     fetches_ahead: bool
     straight: bool
     traps: bool
-    tallies: tuple[int, ...]
+    counters: tuple[int, ...]
     privatised: bool
     fits: str
     bounds: BoundsTest
@@ -261,7 +261,7 @@ class HostModule:
             symbol=needs["symbol"],
             local_size=group,
             arg_offsets=facts.arg_offsets,
-            args_bytes=facts.args_bytes + (TALLY.size_bytes * len(facts.tallies) if code.privatised else 0),
+            args_bytes=facts.args_bytes + (COUNTER_TABLE.size_bytes * len(facts.counters) if code.privatised else 0),
             static_local_bytes=facts.static_local_bytes,
             frame_bytes=0 if frame is None else chunks * (STATE_BYTES + frame),
             unbounded=facts.unbounded,
@@ -270,7 +270,7 @@ class HostModule:
             fetches_ahead=needs["fetches_ahead"],
             straight=facts.reducible and not facts.has_loop,
             traps=facts.traps,
-            tallies=facts.tallies,
+            counters=facts.counters,
             privatised=code.privatised,
             fits=needs["symbol"] + FITS_SUFFIX if code.guarded else "",
             bounds=_bounds_test(needs["bounds"]),

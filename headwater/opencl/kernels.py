@@ -49,7 +49,7 @@ class CodeRequest(NamedTuple):
 
     ``masked``: some chunks are partly outside their work-group. ``split``: a work-group has several chunks, which wait
     for each other at barriers. ``checked``: every access is tested (layout of one lane and row). ``privatised``:
-    each thread counts into tallies of its own. ``guarded``: the code assumes that 32-bit indices do not wrap around,
+    each thread counts into a copy of its own. ``guarded``: the code assumes that 32-bit indices do not wrap around,
     and a function named after the entry and `FITS_SUFFIX` tests that for a launch, if the kernel has such indices.
     """
 

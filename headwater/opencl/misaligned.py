@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from headwater.llvm.ir import Body, Inst, Module
 from headwater.llvm.metadata import fields
 from headwater.llvm.passes.definedness import DECLARATION, IF, file_number, source_files
-from headwater.llvm.text import TELL, alignment, arguments_of
+from headwater.llvm.text import FINDING, alignment, arguments_of
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Vector, demangle
 
 MISALIGNED = 10
@@ -46,7 +46,7 @@ def with_alignment_tested(module: Module) -> None:
             if tests:
                 changes[number] = [*tests, body.lines[number]]
         tested |= body.replace(changes)
-    if tested and f"{TELL}_if" not in module.bodies:
+    if tested and f"{FINDING}_if" not in module.bodies:
         module.add(f"{DECLARATION}\n{IF}")
 
 
@@ -98,7 +98,7 @@ def _test(module: Module, sources: list[str], inst: Inst, pointer: str, bytes_: 
         f"  {flag}.at = ptrtoint {pointer} to {address}",
         f"  {flag}.low = and {address} {flag}.at, {bytes_ - 1}",
         f"  {flag} = icmp ne {address} {flag}.low, 0",
-        f"  call void @{TELL}_if(i1 {flag}, {numbers}), !dbg {inst.site}",
+        f"  call void @{FINDING}_if(i1 {flag}, {numbers}), !dbg {inst.site}",
     ]
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from headwater.llvm.ir import Module
-from headwater.llvm.text import TELL, callee_of
+from headwater.llvm.text import FINDING, callee_of
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ _PRIMITIVES = {"__hw_work_dim", "__hw_barrier", "printf"}
 
 def is_primitive(symbol: str, platform: Platform = SPIR) -> bool:
     """Whether ``symbol`` is defined by whoever links the library: the vectoriser's functions and ``printf``."""
-    if symbol == TELL:
+    if symbol == FINDING:
         return True
     if platform.own_primitives:
         return symbol == "printf" or symbol.startswith(_OF_MACHINE)

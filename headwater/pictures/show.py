@@ -41,7 +41,7 @@ class Picture:
         buffer = io.BytesIO()
         image = _image(self.pixels)
         format_ = _format(path)
-        with _told(path):
+        with _naming_file(path):
             (image.convert("RGB") if format_ in ("JPEG", "BMP") else image).save(buffer, format_)
         write({Path(path): buffer.getvalue()})
 
@@ -199,7 +199,7 @@ def _format(path: str | os.PathLike[str]) -> str:
 
 
 @contextmanager
-def _told(path: str | os.PathLike[str]) -> Iterator[None]:
+def _naming_file(path: str | os.PathLike[str]) -> Iterator[None]:
     """Say of which file a format cannot hold the pictures."""
     try:
         yield

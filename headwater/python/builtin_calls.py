@@ -16,8 +16,8 @@ from headwater.python.expressions import (
     WEAK,
     Expr,
     Refused,
+    common_type,
     convert,
-    meet,
     named,
     settled,
     truth,
@@ -225,7 +225,7 @@ def _opencl(t: Values, node: ast.Call, name: str) -> Expr:
         power = ""
     kind = args[0].type
     for e in args[1:]:
-        kind = meet(kind, e.type, name)
+        kind = common_type(kind, e.type, name)
     if kind in WEAK:
         kind = INT32 if name in opencl_functions.WHOLE else FLOAT32
     if not isinstance(kind, (Scalar, Vector)):

@@ -26,10 +26,10 @@ from headwater.python.expressions import (
     Unclear,
     binary,
     cast,
+    common_type,
     constant,
     convert,
     literal,
-    meet,
     named,
     number,
     settled,
@@ -164,12 +164,12 @@ def floating(e: Expr) -> Expr:
     return convert(e, FLOAT64 if wide else FLOAT32)
 
 
-def _together(a: Expr, b: Expr) -> tuple[Expr, Expr, Scalar]:
+def _as_one_float_type(a: Expr, b: Expr) -> tuple[Expr, Expr, Scalar]:
     """Two numbers as floating-point ones of one type."""
     if not number(a) or not number(b):
         bad = a if not number(a) else b
         raise Refused(f"{named(bad)} is no number", "of each component" if isinstance(bad.type, Vector) else "")
-    kind = meet(a.type, b.type, "a function")
+    kind = common_type(a.type, b.type, "a function")
     if kind in WEAK or not isinstance(kind, Scalar):
         kind = FLOAT32
     elif kind.kind != "f":
@@ -190,7 +190,7 @@ def _known(t: Values, node: ast.Call, what: str, function: Any) -> Expr:
                 raise Refused(f"{ast.unparse(node)}: {error}", "") from None
             return constant(made.item() if isinstance(made, np.generic) else made)
         if count == 2:
-            a, b, kind = _together(*args)
+            a, b, kind = _as_one_float_type(*args)
             return Expr(kind, f"{c}({a.text}, {b.text})", pure=a.pure and b.pure)
         if what == "whole" and number(args[0]) and not _floats(args[0].type):
             return _integer(args[0])
@@ -250,7 +250,7 @@ def _log(t: Values, node: ast.Call) -> Expr:
     if len(args) == 1:
         e = floating(args[0])
         return Expr(e.type, f"log({e.text})", pure=e.pure)
-    a, b, kind = _together(*args)
+    a, b, kind = _as_one_float_type(*args)
     return Expr(kind, f"log({a.text}) / log({b.text})", 11, pure=a.pure and b.pure)
 
 
@@ -261,8 +261,8 @@ def _rint(t: Values, node: ast.Call) -> Expr:
 
 def _fma(t: Values, node: ast.Call) -> Expr:
     a, b, c = values(t, node, 3)
-    a, b, _ = _together(a, b)
-    b, c, kind = _together(b, c)
+    a, b, _ = _as_one_float_type(a, b)
+    b, c, kind = _as_one_float_type(b, c)
     a, b = convert(a, kind), convert(b, kind)
     return Expr(kind, f"fma({a.text}, {b.text}, {c.text})", pure=all(e.pure for e in (a, b, c)))
 
@@ -282,7 +282,7 @@ def _least(t: Values, node: ast.Call) -> Expr:
             made = constant((min if name == "min" else max)(made.value, other.value))
             continue
         made, other = (cast(e, INT32) if e.type == SIZE else e for e in (made, other))
-        kind = meet(made.type, other.type, name)
+        kind = common_type(made.type, other.type, name)
         if isinstance(kind, Vector):
             a, b = (convert(e, kind) for e in (made, other))
         elif isinstance(kind, Scalar):
@@ -356,7 +356,7 @@ def _divmod(t: Values, node: ast.Call) -> Expr:
 def _where(t: Values, node: ast.Call) -> Expr:
     test, a, b = values(t, node, 3)
     test = truth(test)
-    kind = a.type if a.type == b.type else meet(a.type, b.type, "where")
+    kind = a.type if a.type == b.type else common_type(a.type, b.type, "where")
     kind = {WEAK_INT: INT32, WEAK_FLOAT: FLOAT32, SIZE: INT32}.get(kind, kind)  # type: ignore[call-overload]
     a, b = convert(a, kind), convert(b, kind)
     return Expr(kind, f"{test.within(2)} ? {a.within(2)} : {b.within(TERNARY)}", TERNARY, pure=a.pure and b.pure)

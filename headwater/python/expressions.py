@@ -209,7 +209,7 @@ def _computes_as(kind: Scalar) -> Scalar:
     return INT32 if kind.kind in "biu" and kind.bits < 32 else kind
 
 
-def meet(a: Type, b: Type, what: str) -> Type:
+def common_type(a: Type, b: Type, what: str) -> Type:
     """The type in which two operands are computed with. Refused where that would have to be guessed."""
     if UNKNOWN in (a, b):
         raise Unclear
@@ -307,7 +307,7 @@ def binary(symbol: str, a: Expr, b: Expr, need: Any) -> Expr:
     if b.type is SIZE:
         b = cast(b, INT32)
     a, b = _one_sign(a, b)
-    kind = meet(a.type, b.type, symbol)
+    kind = common_type(a.type, b.type, symbol)
     element = kind.element if isinstance(kind, Vector) else kind
     floating = element == WEAK_FLOAT or (isinstance(element, Scalar) and element.kind == "f")
     if symbol in "&|^" and floating:
@@ -446,7 +446,7 @@ def compare(symbol: str, a: Expr, b: Expr) -> Expr:
     if {getattr(e.type, "kind", "") for e in (a, b)} == {"i", "u"} and all(e.type.bits <= 32 for e in (a, b)):  # type: ignore[attr-defined]
         kind: Type = INT64 if 32 in (a.type.bits, b.type.bits) else INT32  # type: ignore[attr-defined]
     else:
-        kind = meet(a.type, b.type, symbol)
+        kind = common_type(a.type, b.type, symbol)
     if kind not in WEAK:
         a, b = convert(a, kind), convert(b, kind)
     binds = EQUAL if symbol in ("==", "!=") else COMPARE

@@ -227,7 +227,7 @@ def run(function: Callable[..., Any], whole: tuple[int, ...], group: tuple[int, 
         if prod(extents) == 1:
             _alone(function, items[0], args)
         else:
-            _together(function, items, args, shared)
+            _run_in_threads(function, items, args, shared)
 
 
 def _indices(extents: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -253,7 +253,7 @@ class _Open:
         """Go on."""
 
 
-def _together(function: Callable[..., Any], items: list[Item], args: Sequence[Any], group: Group) -> None:
+def _run_in_threads(function: Callable[..., Any], items: list[Item], args: Sequence[Any], group: Group) -> None:
     control = group.slots["control"] = threading.Semaphore(0)
 
     def body(item: Item) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from headwater.brook import ast as tree
 from headwater.brook.functions import ELSEWHERE, FUNCTIONS, POSITION_FUNCTIONS
 from headwater.python.calls import known_functions
-from headwater.python.expressions import WEAK, Expr, Refused, default_of, literal, meet, named
+from headwater.python.expressions import WEAK, Expr, Refused, common_type, default_of, literal, named
 from headwater.python.types import (
     BOOL,
     FLOAT32,
@@ -607,7 +607,7 @@ class Body:
                              "convert one: hw.int32(…), hw.uint32(…)", node)  # fmt: skip
             kind = INT32 if small else unsigned.type
         else:
-            kind = default_of(meet(kinds[0], kinds[1], symbol))
+            kind = default_of(common_type(kinds[0], kinds[1], symbol))
         return tree.Binary(*self.at, symbol, self.value(left, kind), self.value(right, kind))
 
     def value_ifexp(self, node: ast.IfExp, e: Expr) -> tuple[tree.Expression, Type]:
@@ -694,7 +694,7 @@ class Body:
             )
         kind = self.t.seen[node.args[0]].type
         for arg in node.args[1:]:
-            kind = meet(kind, self.t.seen[arg].type, name)
+            kind = common_type(kind, self.t.seen[arg].type, name)
         result = default_of(e.type)
         if function.result == "same":
             kind = result

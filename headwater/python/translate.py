@@ -22,11 +22,11 @@ from headwater.python.expressions import (
     Refused,
     Unclear,
     binary,
+    common_type,
     constant,
     convert,
     default_of,
     literal,
-    meet,
     named,
     number,
     settled,
@@ -638,15 +638,15 @@ class Translator(Values):
 
 
 def _range_type(bounds: list[Expr]) -> Type:
-    """The type of a loop's variable. Refused where signed and unsigned bounds meet, unless the signed one is not below
-    0."""
+    """The type of a loop's variable. Refused where one bound is signed and one unsigned, unless the signed one is not
+    below 0."""
     kinds = [(bound.type, bound.positive) for bound in bounds if isinstance(bound.type, Scalar)]
     widest = max((kind.bits for kind, _ in kinds if kind.kind == "u"), default=0)
     made: Type | None = None
     for kind, positive in kinds:
         if kind.kind == "i" and positive and 32 <= widest >= kind.bits:
             continue
-        made = meet(kind if made is None else made, kind, "range")
+        made = common_type(kind if made is None else made, kind, "range")
     return made or INT32
 
 

@@ -148,7 +148,7 @@ class Constant(Type):
 
 @dataclass(frozen=True, eq=False)
 class Special(Type):
-    """A type without values in memory: of literals that take the type of what they meet, of work-item functions, of
+    """A type without values in memory: of literals that take the type of the other operand, of work-item functions, of
     samplers, and of nothing."""
 
 

@@ -31,12 +31,12 @@ from headwater.python.expressions import (
     Unclear,
     binary,
     cast,
+    common_type,
     compare,
     constant,
     convert,
     default_of,
     literal,
-    meet,
     named,
     settled,
     truth,
@@ -674,7 +674,7 @@ class Values(ABC):
             raise Refused("a choice between tuples", "choose each of their values")
         if BOOL in (a.type, b.type) and a.type != b.type:
             raise Refused(f"{named(a)} if … else {named(b)}", "both sides have one type")
-        kind = a.type if a.type == b.type else meet(a.type, b.type, "a choice")
+        kind = a.type if a.type == b.type else common_type(a.type, b.type, "a choice")
         if not isinstance(kind, (Scalar, Vector, Struct)) and kind not in WEAK:
             raise Refused(f"a choice between {named(a)} and {named(b)}", "numbers, vectors and structs")
         if kind in WEAK:

@@ -90,7 +90,7 @@ class DaskEngine:
         else:
             future = self._client.submit(_replay, self._recordings[task.folder], task, pure=False)
         self._futures[task.number] = future
-        future.add_done_callback(functools.partial(_told, self._events, task))
+        future.add_done_callback(functools.partial(_report, self._events, task))
 
     def next(self, timeout: float) -> Event | None:
         """The next event; None if there is none for so many seconds."""
@@ -129,7 +129,7 @@ class DaskEngine:
             self._cluster.close()
 
 
-def _told(events: SimpleQueue[tuple[Task, Any]], task: Task, future: Any) -> None:
+def _report(events: SimpleQueue[tuple[Task, Any]], task: Task, future: Any) -> None:
     events.put((task, future))
 
 

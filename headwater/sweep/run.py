@@ -201,7 +201,7 @@ class Run:
                 self._prepared(one, event.value)
             case "done":
                 del self._tasks[event.task.number]
-                self._again(one, points)
+                self._requeue(one, points)
             case "died":
                 del self._tasks[event.task.number]
                 self._died(one, event.task, points, event.value)
@@ -211,7 +211,7 @@ class Run:
             self._open.remove(one)
             self._engine.release(one.folder)
 
-    def _again(self, one: _Open, points: Sequence[int]) -> None:
+    def _requeue(self, one: _Open, points: Sequence[int]) -> None:
         """Points that a worker had and did not make."""
         one.out -= len(points)
         one.todo.extendleft(reversed(points))
@@ -239,7 +239,7 @@ class Run:
             else:
                 self._prepared(one, work.unprepared(one.job, one.points, f"{deaths} times {how}"))
             return
-        self._again(one, points)
+        self._requeue(one, points)
         if not points:
             return  # between a row and the word that the task was done
         if len(points) > 1 and not self._engine.exact:

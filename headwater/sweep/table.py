@@ -87,7 +87,7 @@ class Table:
             import pyarrow
         except ImportError:
             raise UsageError("pyarrow, which writes Parquet, is not installed", hint="pip install pyarrow") from None
-        return pyarrow.table({name: _alike(values) for name, values in self.columns.items()})
+        return pyarrow.table({name: _of_one_type(values) for name, values in self.columns.items()})
 
     def csv(self) -> str:
         """Text with a heading; numbers as Python writes them, so that they are read back as they were."""
@@ -167,7 +167,7 @@ def _rank(value: Any) -> tuple[int, float, str]:
     return 1, float(value), ""
 
 
-def _alike(values: list[Any]) -> list[Any]:
+def _of_one_type(values: list[Any]) -> list[Any]:
     """A column whose values have one type: numbers, or texts."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int} or kinds <= {str}:
@@ -178,13 +178,13 @@ def _alike(values: list[Any]) -> list[Any]:
 
 
 def _array(values: list[Any]) -> np.ndarray[Any, Any]:
-    alike = _alike(values)
-    kinds = {type(value) for value in alike if value is not None}
+    column = _of_one_type(values)
+    kinds = {type(value) for value in column if value is not None}
     if str in kinds or not kinds:
-        return np.array(["" if value is None else value for value in alike], np.str_)
-    if kinds == {int} and None not in alike and all(-(1 << 63) <= value < 1 << 63 for value in alike):
-        return np.array(alike, np.int64)
-    return np.array([np.nan if value is None else value for value in alike], np.float64)
+        return np.array(["" if value is None else value for value in column], np.str_)
+    if kinds == {int} and None not in column and all(-(1 << 63) <= value < 1 << 63 for value in column):
+        return np.array(column, np.int64)
+    return np.array([np.nan if value is None else value for value in column], np.float64)
 
 
 # ---------------------------------------------------------------------------------------------------------- comparing

@@ -58,15 +58,15 @@ def answer(task: str, given: Given, folder: Path) -> dict[str, Any]:
             project.lay(folder, given["files"])
         return {"value": TASKS[task](given)}
     except HeadwaterError as error:
-        return {"error": told(error)}
+        return {"error": error_record(error)}
     except (MemoryError, OSError) as error:
         return {"error": {"kind": "ResourceError", "message": str(error) or "out of memory", "hint": "ask for less"}}
-    except Exception as error:  # whatever else goes wrong in here is a defect, told as one
+    except Exception as error:  # whatever else goes wrong in here is a defect, reported as one
         message = f"{type(error).__name__}: {error}"
         return {"error": {"kind": "InternalError", "message": message[:2000], "hint": "this is a defect of Headwater"}}
 
 
-def told(error: HeadwaterError) -> dict[str, Any]:
+def error_record(error: HeadwaterError) -> dict[str, Any]:
     """An error as the page shows it."""
     found: dict[str, Any] = {"kind": type(error).__name__, "message": error.message, "hint": error.hint}
     if isinstance(error, SourceError) and error.span is not None:
@@ -164,7 +164,12 @@ def _code(given: Given) -> dict[str, Any]:
     try:
         source = _assembled(given, chip) if given.get("assembly") else Path(_main(given))
     except SourceError as error:
-        return {"kernels": [], "names": [], "diagnostics": [{"severity": "error", **told(error)}], "refused": []}
+        return {
+            "kernels": [],
+            "names": [],
+            "diagnostics": [{"severity": "error", **error_record(error)}],
+            "refused": [],
+        }
     try:
         try:
             report = analyze(source, device=chip, kernel=kernel, **question)
@@ -187,7 +192,7 @@ def _code(given: Given) -> dict[str, Any]:
             row |= {"label": step.label, "clause": step.clause, "waits": step.waits, "via": step.via}
         kernels.append(made)
     built = next((analysis.built for analysis in report if analysis.built is not None), None)
-    refused = [{"kernel": r.kernel, **told(r.error)} for r in report.refused]
+    refused = [{"kernel": r.kernel, **error_record(r.error)} for r in report.refused]
     return {
         "kernels": kernels,
         "names": _kernel_names(report[0]),

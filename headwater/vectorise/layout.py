@@ -15,11 +15,11 @@ LOCAL_ALIGN_BYTES = 128
 STATE_BYTES = 64
 """Where a stopped chunk's frame keeps the barrier it stopped at: one cache line before its saved values."""
 
-TALLY = Struct("tally", ("u64", "to", 1), ("u64", "bytes", 1), align=0)
-"""Of each tally, behind the arguments in the args block: the address and the bytes of what it is added to."""
+COUNTER_TABLE = Struct("counter", ("u64", "to", 1), ("u64", "bytes", 1), align=0)
+"""Of each counter, behind the arguments in the args block: the address and the bytes of what it is added to."""
 
-TALLY_SLACK_BYTES = 128
-"""Before and behind a thread's own table of a tally, and added to the argument like it: what a faulty kernel writes
+COUNTER_SLACK_BYTES = 128
+"""Before and behind a thread's own table of a counter, and added to the argument like it: what a faulty kernel writes
 beside its argument then arrives where it would have gone, and is seen where somebody looks."""
 
 

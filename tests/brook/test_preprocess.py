@@ -12,7 +12,7 @@ def text(source, options="-pp"):
 
 def error(source, options="-pp"):
     with pytest.raises(SourceError) as caught:
-        preprocess(source, "x.br", parse_options(options)).faults.tell()
+        preprocess(source, "x.br", parse_options(options)).faults.raise_all()
     return str(caught.value).split("\n")[0]
 
 

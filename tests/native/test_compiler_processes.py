@@ -17,9 +17,9 @@ def test_calls_at_once_have_processes_that_end_with_them(monkeypatch):
             made.append(self)
 
     monkeypatch.setattr(worker, "Worker", Recorded)
-    assert worker.call_together("base.numbers:natural", [("1",), ("2",)]) == [1, 2]
+    assert worker.call_concurrently("base.numbers:natural", [("1",), ("2",)]) == [1, 2]
     with pytest.raises(InternalError, match="TypeError"):
-        worker.call_together("base.numbers:natural", [("1",), ("1", "2", "3", "4")])
+        worker.call_concurrently("base.numbers:natural", [("1",), ("1", "2", "3", "4")])
     assert len(made) == 4
     assert all(one._process is None for one in made)
     assert worker.WORKER.call("base.numbers:natural", "3") == 3  # whatever another thread compiles goes on

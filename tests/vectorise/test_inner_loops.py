@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from benchmarks.forced_layouts import build, run
-from headwater.llvm.gathers import APART_GATHERS, QUICK_GATHERS, SLOW_GATHERS
+from headwater.llvm.gathers import EMULATED_GATHERS, QUICK_GATHERS, SLOW_GATHERS
 from headwater.llvm.ir import Module
 from headwater.opencl import codegen, host
-from headwater.vectorise.analysis.inner_loops import walking_loops
+from headwater.vectorise.analysis.inner_loops import llvm_vectorised_loops
 from headwater.vectorise.analysis.shapes import Shapes
 from headwater.vectorise.layout import Layout
 from headwater.vectorise.plan.launch_layout import choose_group, choose_layout
@@ -57,7 +57,7 @@ OTHERS = {
 def loops(source):
     module = host.load(source, "walks.cl")
     kernel = read_kernel(Module(module.text("part")), "part")
-    return walking_loops(kernel.function, kernel.cfg, Shapes(kernel.function, kernel.cfg, Layout(16), {}))
+    return llvm_vectorised_loops(kernel.function, kernel.cfg, Shapes(kernel.function, kernel.cfg, Layout(16), {}))
 
 
 @pytest.mark.parametrize("name", WALKS)
@@ -70,7 +70,7 @@ def test_loops_that_do_not(name):
     assert not loops(OTHERS[name])
 
 
-@pytest.mark.parametrize("gathers", [QUICK_GATHERS, SLOW_GATHERS, APART_GATHERS])
+@pytest.mark.parametrize("gathers", [QUICK_GATHERS, SLOW_GATHERS, EMULATED_GATHERS])
 def test_their_work_items_run_one_by_one_in_groups_for_all_threads(gathers, monkeypatch):
     """Gathered by lanes, in one group of up to 16384, they took 18 times as long on two cores."""
     monkeypatch.setattr(codegen, "gathers", lambda: gathers)
@@ -107,7 +107,7 @@ def test_rows_of_work_items_that_go_through_memory_of_their_own(source, gathers,
     module = host.load(source, "rows.cl")
     facts = codegen._facts(read_kernel(Module(module.text("rows")), "rows"))
     assert facts.streams
-    assert not facts.walks
+    assert not facts.llvm_vectorises
     assert choose_layout(facts, (group, 1, 1), 64) == layout
 
 

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.forced_layouts import LAYOUTS, build, run
 from headwater.llvm.ir import Module
 from headwater.opencl import host
-from headwater.vectorise.analysis.merged_atomic_candidates import meeting
+from headwater.vectorise.analysis.merged_atomic_candidates import merged_candidates
 from headwater.vectorise.analysis.shapes import Shapes
 from headwater.vectorise.layout import Layout
 from headwater.vectorise.prepare.kernel import read_kernel
@@ -132,7 +132,7 @@ def test_a_place_for_each_row(layout):
 
 
 @pytest.mark.parametrize(
-    ("statement", "together"),
+    ("statement", "merged"),
     [
         ("atomic_add(to, i)", False),
         ("x[i] = atomic_add(to, i)", True),
@@ -146,8 +146,8 @@ def test_a_place_for_each_row(layout):
         ("atomic_xchg((global float *)to, 1.0f)", None),
     ],
 )
-def test_which_operations_are_one_and_whether_results_are_used(statement, together):
+def test_which_operations_are_one_and_whether_results_are_used(statement, merged):
     text = f"kernel void k(global int *x, global int *to) {{ int i = get_global_id(0); {statement}; }}"
     kernel = read_kernel(Module(host.load(text, "k.cl").text("k")), "k")
     shapes = Shapes(kernel.function, kernel.cfg, Layout(16), {})
-    assert list(meeting(kernel.function, shapes).values()) == ([] if together is None else [together])
+    assert list(merged_candidates(kernel.function, shapes).values()) == ([] if merged is None else [merged])

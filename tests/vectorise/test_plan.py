@@ -38,9 +38,9 @@ def facts(*, size=50, dims=(0,), masked_loops=False):
         line_items=0,
         in_lines=False,
         streams=False,
-        walks=False,
-        meets=False,
-        tallies=(),
+        llvm_vectorises=False,
+        counts_in_one_place=False,
+        counters=(),
         traps=False,
         fits=False,
     )

@@ -9,7 +9,7 @@ from headwater.llvm.ir import Module
 from headwater.opencl import host
 from headwater.runtime.cpu.privatised import PrivatisedCounters
 from headwater.vectorise.prepare.kernel import read_kernel
-from headwater.vectorise.prepare.privatized_counters import tallies
+from headwater.vectorise.prepare.privatized_counters import find_counters
 
 KINDS = """
 kernel void counts(global const int *x, global uint *bins, global long *sums, global uint *bits, global uint *most)
@@ -149,7 +149,7 @@ def test_which_arguments_are_tallies(statements, expected):
     parameters = "global int *a, global int *b, global int *c"
     text = f"kernel void k({parameters}) {{ int i = get_global_id(0); {statements} }}"
     kernel = read_kernel(Module(host.load(text, "k.cl").text("k")), "k")
-    found = [("abc"[tally.position], tally.operation) for tally in tallies(kernel.function, 3)]
+    found = [("abc"[counter.position], counter.operation) for counter in find_counters(kernel.function, 3)]
     assert found == expected
 
 

@@ -7,7 +7,7 @@ import headwater as hw
 from headwater.llvm.ir import Module
 from headwater.opencl import host
 from headwater.opencl.host import HostModule
-from headwater.runtime.cpu import ways
+from headwater.runtime.cpu import access_modes
 from headwater.vectorise.analysis.ordered_branches import ordered_exits
 from headwater.vectorise.analysis.shapes import Shapes
 from headwater.vectorise.layout import Layout
@@ -89,7 +89,7 @@ def test_every_row_is_tested(layout, start, width, height):
 @pytest.mark.parametrize("element", ["uchar", "short", "int", "double", "float4", "uchar4", "float3"])
 @pytest.mark.parametrize("shift", [0, 1, 7, 100])
 def test_streams_that_begin_anywhere(monkeypatch, element, shift):
-    for module in (ways, launch_layout):  # every store is worth a streaming store
+    for module in (access_modes, launch_layout):  # every store is worth a streaming store
         monkeypatch.setattr(module, "caches_bytes", lambda: (0, 0))
     source = f"""
 kernel void shifted(global const {element} *in, global {element} *out, int pitch, int shift)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.llvm.gathers import APART_GATHERS, QUICK_GATHERS, SLOW_GATHERS
+from headwater.llvm.gathers import EMULATED_GATHERS, QUICK_GATHERS, SLOW_GATHERS
 from headwater.llvm.ir import Module
 from headwater.opencl import codegen, host
 from headwater.vectorise.analysis.row_count import Flow
@@ -106,7 +106,7 @@ kernel void search(global const float *sorted, global const float *wanted, globa
     ("source", "gathers", "layout"),
     [
         (PRODUCT, SLOW_GATHERS, Layout(1, 1, 0, 1)),
-        (PRODUCT, APART_GATHERS, Layout(1, 1, 0, 1)),
+        (PRODUCT, EMULATED_GATHERS, Layout(1, 1, 0, 1)),
         (PRODUCT, QUICK_GATHERS, Layout(8, 1, 0, 0)),  # its three gathers a trip wait for nothing
         (SEARCH, QUICK_GATHERS, Layout(16, 2, 0, 0)),  # each waits for the one before
     ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.llvm.gathers import APART_GATHERS, SLOW_GATHERS
+from headwater.llvm.gathers import EMULATED_GATHERS, SLOW_GATHERS
 from headwater.llvm.ir import Module
 from headwater.opencl import clang, codegen, library
 from headwater.opencl.kernels import CodeRequest
@@ -160,7 +160,7 @@ def test_lanes_that_are_off_go_nowhere_where_gathers_have_no_masks(monkeypatch):
     masks = calls.findall(vectorised(SEARCHES, Layout(8)))
     assert len(masks) == 2
     assert all(mask.startswith("%") for mask in masks)
-    monkeypatch.setattr(codegen, "gathers", lambda: APART_GATHERS)
+    monkeypatch.setattr(codegen, "gathers", lambda: EMULATED_GATHERS)
     code = vectorised(SEARCHES, Layout(8))
     assert calls.findall(code) == ["splat (i1 true)"] * 2
     assert code.count('addrspacecast ptr %"nowhere"') == 2

@@ -60,13 +60,13 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
     from headwater.emulate.gcn.translator import Options
     from headwater.native.pool import thread_count
     from headwater.native.shared import link_shared
-    from headwater.native.worker import MOST_WORKERS, WORKER, call_together
+    from headwater.native.worker import MOST_WORKERS, WORKER, call_concurrently
 
     # The compiler process gets ready for this machine's code while the kernel is translated.
     threading.Thread(target=_prepare, args=(WORKER,), daemon=True).start()
     made = translate_kernel(code, name, Options(full=full, avx512=has_avx512(), observer=observer))
     modules = made.modules(min(thread_count(), MOST_WORKERS))
-    compiled = call_together(
+    compiled = call_concurrently(
         "emulate.wave.codegen:compile_wave",
         [(module, made.instruction_count) for module in modules],
         mostly_calls=made.uses_matrices,

@@ -374,7 +374,7 @@ class Checker:
             self._teams = aligned_bytes(count * team_bytes)
             shared = launch.tickets > 1
             self._memory = self._family.extents(launch, task)
-            known = _apart(self._memory)
+            known = _outermost(self._memory)
             still = self._still(launch, task, known)
             self._shadows = [(extent, self._shadow(extent, shared)) for extent in known if extent not in still]
         except MemoryError:
@@ -679,7 +679,7 @@ def _site_word(site: Site) -> int:
     return KINDS.index(site.kind) | site.nbytes << 8 | flags
 
 
-def _apart(extents: list[Extent]) -> list[Extent]:
+def _outermost(extents: list[Extent]) -> list[Extent]:
     """The extents without those that lie in others, and without what kernels only read by themselves."""
     kept: list[Extent] = []
     for extent in sorted(extents, key=lambda e: (e.start, -e.end)):

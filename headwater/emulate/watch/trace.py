@@ -191,10 +191,10 @@ class Recording:
             64,
         )
         # Without barriers a group's wavefronts run one after the other, and one recorder stays in the cache.
-        self._apart = found.barriers > 0
+        self._per_wavefront = found.barriers > 0
         # A thread that was called for an earlier launch may come late, and find something to do.
         threads = launch.tickets if launch.tickets == 1 else 2 * launch.tickets
-        self._count = threads * (launch.waves if self._apart else 1)
+        self._count = threads * (launch.waves if self._per_wavefront else 1)
         try:
             self._recorders = aligned_bytes(self._count * self._recorder_bytes, 64)
         except MemoryError:
@@ -229,7 +229,7 @@ class Recording:
             "lds_base": 0,
             "waves": launch.waves,
             "failed": 0,
-            "apart": int(self._apart),
+            "apart": int(self._per_wavefront),
             "memory_room": _MEMORY_ROOM,
             "line_room": _LINE_ROOM,
             "output_room": _OUTPUT_ROOM,

@@ -184,7 +184,7 @@ class PartAccess:
         test = f"icmp eq {PART} {shape.delta}, {wanted}"
         return self._flag(shape, f"step {step}", lambda: self.b.emit(test), exact=step != 4)
 
-    def _alike(self, shape: Shape) -> str:
+    def _is_uniform(self, shape: Shape) -> str:
         """Whether all lanes have one address."""
         return self._flag(shape, "same", lambda: self.b.emit(f"icmp eq {PART} {shape.delta}, zeroinitializer"))
 
@@ -264,7 +264,9 @@ class PartAccess:
         if permute:
             good = b.emit(f"and i1 {self._window(shape)}, {self._window_inside(first, shape, address, last - 4)}")
         else:
-            good = b.emit(f"and i1 {self._alike(shape)}, {self._inside(first, address, last if not small else nbytes)}")
+            good = b.emit(
+                f"and i1 {self._is_uniform(shape)}, {self._inside(first, address, last if not small else nbytes)}"
+            )
         near = b.label("near")
         b.line(f"br i1 {good}, label %{near}, label %{slow}, {LIKELY}")
         b.start(near)
@@ -295,12 +297,12 @@ class PartAccess:
             if at.fixed:
                 self._span(shape)
         else:
-            self._alike(shape)
+            self._is_uniform(shape)
 
     def _span(self, shape: Shape) -> str:
         """Bytes from the first lane's address to the end of what lanes use, if they are near: 4 if it is one dword."""
         if "span" not in shape.flags:
-            same = self._alike(shape)
+            same = self._is_uniform(shape)
             shape.flags["span"] = self.b.emit(f"select i1 {same}, i64 4, i64 {4 * PART_LANES}")
         return shape.flags["span"]
 

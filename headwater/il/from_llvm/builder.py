@@ -106,7 +106,7 @@ class Builder:
         while waiting:
             group = [waiting[0]]
             for k in waiting[1:]:
-                if self._together(targets, group, k) and all(self._alike(s, group, k) for s in sources):
+                if self._same_target(targets, group, k) and all(self._same_source(s, group, k) for s in sources):
                     group.append(k)
             waiting = [k for k in waiting if k not in group]
             target = targets[group[0]]
@@ -118,12 +118,12 @@ class Builder:
             self.put(mnemonic, *operands, modifiers=modifiers)
 
     @staticmethod
-    def _together(targets: Sequence[Lane], group: list[int], k: int) -> bool:
+    def _same_target(targets: Sequence[Lane], group: list[int], k: int) -> bool:
         first = targets[group[0]]
         return targets[k].register == first.register and all(targets[g].lane != targets[k].lane for g in group)
 
     @staticmethod
-    def _alike(source: Sequence[Lane], group: list[int], k: int) -> bool:
+    def _same_source(source: Sequence[Lane], group: list[int], k: int) -> bool:
         one, other = source[group[0]], source[k]
         if one.register != other.register:
             return False
@@ -164,7 +164,7 @@ class Builder:
         if not floats:
             lanes = self.plain(lanes)
         first = lanes[0]
-        if not all(self._alike(lanes, [0], k) for k in range(len(lanes))) or (
+        if not all(self._same_source(lanes, [0], k) for k in range(len(lanes))) or (
             first.register is None and len({lane.bits for lane in lanes}) > _LITERAL_LANES
         ):
             made = self.new(len(lanes))
@@ -183,10 +183,10 @@ class Builder:
         """A literal with these words, and where in it each is."""
         wanted = list(dict.fromkeys(words))
         recent = range(max(0, len(self.literals) - _RECENT_LITERALS), len(self.literals))
-        fitting = (k for k in recent if len({*self.literals[k], *wanted}) <= _LITERAL_LANES)
+        with_room = (k for k in recent if len({*self.literals[k], *wanted}) <= _LITERAL_LANES)
         number = self._literal_of.get(wanted[0]) if recent.start and len(wanted) == 1 else None
         if number is None:
-            number = next(fitting, len(self.literals))
+            number = next(with_room, len(self.literals))
         if number == len(self.literals):
             self.literals.append([])
         held = self.literals[number]

@@ -9,7 +9,7 @@ from headwater.il.from_llvm.drawing import draws
 from headwater.il.from_llvm.translate import translate
 from headwater.il.printer import text as text_of
 from headwater.llvm.ir import Module
-from headwater.llvm.text import tells
+from headwater.llvm.text import has_findings
 from headwater.opencl import codegen_vliw
 from headwater.opencl.checked import with_definedness, with_printing, without_speculation
 from headwater.opencl.kernels import KernelInfo
@@ -63,7 +63,7 @@ def kernels(
     ir = str(source)
     followed = str(with_definedness(source, symbols, codegen_vliw.pass_builder()))
     made = compiled(Module(followed))
-    if tells(made[0]):
+    if has_findings(made[0]):
         made = compiled(Module(with_printing(followed)))
     found = translated(*made)
     if any(kernel.refused for kernel in found.values()):  # perhaps for what is followed

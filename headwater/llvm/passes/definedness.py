@@ -18,18 +18,18 @@ from headwater.errors import InternalError
 from headwater.llvm.builder import Block, Builder
 from headwater.llvm.ir import BINARY, CASTS, Body, Inst, Module, Value
 from headwater.llvm.metadata import copied_members, fields, kind
-from headwater.llvm.text import TELL, attachment
+from headwater.llvm.text import FINDING, attachment
 from headwater.llvm.types import Type, int_type, vec_type
 
 STORED, BRANCH, ADDRESS, ARGUMENT = range(1, 5)
 """What a use is (`headwater.opencl.check_findings`)."""
 
-DECLARATION = f"declare void @{TELL}(i32, i32, i32, i32, i32) nounwind willreturn memory(inaccessiblemem: readwrite)"
+DECLARATION = f"declare void @{FINDING}(i32, i32, i32, i32, i32) nounwind willreturn memory(inaccessiblemem: readwrite)"
 IF = f"""\
-define internal void @{TELL}_if(i1 %bad, i32 %what, i32 %file, i32 %line, i32 %column, i32 %declared) alwaysinline {{
+define internal void @{FINDING}_if(i1 %bad, i32 %what, i32 %file, i32 %line, i32 %column, i32 %declared) alwaysinline {{
   br i1 %bad, label %tell, label %done
 tell:
-  call void @{TELL}(i32 %what, i32 %file, i32 %line, i32 %column, i32 %declared)
+  call void @{FINDING}(i32 %what, i32 %file, i32 %line, i32 %column, i32 %declared)
   br label %done
 done:
   ret void
@@ -361,14 +361,14 @@ class _Function:
         first = self._let(f"insertelement {kind} zeroinitializer, {kind.scalar} {one}, i32 0")
         return self._let(f"shufflevector {kind} {first}, {kind} {first}, <{kind.count} x i32> zeroinitializer")
 
-    def _tell(self, flag: str, what: int, line: _Line, used: Iterable[Value]) -> None:
+    def _report(self, flag: str, what: int, line: _Line, used: Iterable[Value]) -> None:
         inst = line.inst
         where = inst if inst is not None else self.module.instruction(f"  unreachable, !dbg {line.debug}")
         at_line, column = (where.line, where.column) if where is not None else (0, 0)
         numbers = what, file_number(self.module, self.files, line.debug), at_line, column, self._declared(used)
         arguments = ", ".join(f"i32 {n}" for n in numbers)
         debug = f", !dbg {line.debug}" if line.debug else ""
-        self._emit(f"call void @{TELL}_if(i1 {flag}, {arguments}){debug}")
+        self._emit(f"call void @{FINDING}_if(i1 {flag}, {arguments}){debug}")
 
     def _declared(self, used: Iterable[Value]) -> int:
         """The line where the variable is declared that values come from, if it is one."""
@@ -396,7 +396,7 @@ class _Function:
             switch = _SWITCH.match(line.raw)
             if switch and switch[2].rstrip(",") in self.tainted:
                 value = Value(int_type(int(switch[1][1:])), switch[2].rstrip(","))
-                self._tell(self._any(value.ty, self._shadow(value)), BRANCH, line, [value])
+                self._report(self._any(value.ty, self._shadow(value)), BRANCH, line, [value])
             if inst is None:
                 self.builder.lines.append(line.raw)
                 continue
@@ -439,7 +439,7 @@ class _Function:
         if any(self._is_tainted(p) for p in pointers):
             flag = self._anywhere(pointers)
             assert flag is not None
-            self._tell(flag, ADDRESS, line, pointers)
+            self._report(flag, ADDRESS, line, pointers)
         values: list[Value] = []
         what = STORED
         if inst.op == "store" and inst.args[1].text not in self.roots and inst.args[1].ty.space in _SHARED_SPACES:
@@ -454,7 +454,7 @@ class _Function:
                 values = inst.args[2:3]
         flag = self._anywhere(values)
         if flag is not None:
-            self._tell(flag, what, line, values)
+            self._report(flag, what, line, values)
         if inst.op == "call" and _MEMORY.match(inst.detail):
             self._copied_out(line, inst)
 
@@ -474,7 +474,7 @@ class _Function:
             total = flags[0]
             for flag in flags[1:]:
                 total = self._let(f"or i1 {total}, {flag}")
-            self._tell(total, STORED, line, [])
+            self._report(total, STORED, line, [])
 
     def _after(self, line: _Line, inst: Inst) -> None:
         """The shadow of an instruction's result, or of the memory that it writes."""

@@ -219,7 +219,7 @@ class CallPlanner:
         prepared = kernel.prepare(launch.global_size, launch.local_size, check=self.check)
         return Step(prepared, template, tuple(fills))
 
-    def fitting_steps(self, plan: CallPlan, launch: Launch, items: Sequence[Any]) -> tuple[Step, ...]:
+    def matching_steps(self, plan: CallPlan, launch: Launch, items: Sequence[Any]) -> tuple[Step, ...]:
         """The steps that are right for the values passed."""
         values = [items[number] for number in plan.tested]
         latest, steps = plan.latest

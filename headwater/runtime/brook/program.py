@@ -410,7 +410,7 @@ class BrookKernel(Kernel):
         if plan.partial and items[-1] is None:
             items[-1] = plan.device.allocate(plan.partial)
         event: Any = None
-        for step in plan.steps if plan.launch is None else self.planner.fitting_steps(plan, plan.launch, items):
+        for step in plan.steps if plan.launch is None else self.planner.matching_steps(plan, plan.launch, items):
             launch = step.template.copy()
             for slot, number in step.fills:
                 launch[slot] = items[number]

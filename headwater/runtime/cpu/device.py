@@ -124,14 +124,14 @@ class CpuKernel(LaunchableKernel):
             return CpuLaunch(self, plain, grid(plain), check, None, group)
 
         launch = CpuLaunch(self, code, grid(code), check, careful, group)
-        if code.tallies and not check:
+        if code.counters and not check:
             from headwater.runtime.cpu.privatised import PrivateTables, PrivatisedCounters
 
             def counting() -> CpuLaunch:
                 private = module.specialise(*asked, privatised=True)
-                return CpuLaunch(self, private, grid(private), check, careful, group, PrivateTables(private.tallies))
+                return CpuLaunch(self, private, grid(private), check, careful, group, PrivateTables(private.counters))
 
-            launch.privatised = PrivatisedCounters(self.info.args, code.tallies, whole, counting)
+            launch.privatised = PrivatisedCounters(self.info.args, code.counters, whole, counting)
         return launch
 
 

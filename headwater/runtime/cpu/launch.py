@@ -14,8 +14,8 @@ from headwater.base.arrays import ALIGNMENT
 from headwater.errors import KernelFault, ResourceError
 from headwater.native import launch_block, pool as _pool
 from headwater.native.pool import Task, scratch_address
+from headwater.runtime.cpu.access_modes import AccessModes
 from headwater.runtime.cpu.bounds import ArrayBounds
-from headwater.runtime.cpu.ways import MemoryWays
 from headwater.runtime.host import interrupt
 from headwater.runtime.host.arguments import layout, packing
 from headwater.runtime.host.events import HostEvent
@@ -81,7 +81,7 @@ class CpuLaunch:
             bounds = ArrayBounds(kernel, kernel.access_lines, test, outside, grid.whole[: grid.dimensions])
         self._fits = function(code.library, code.fits, ctypes.c_int) if code.fits and careful and grid.total else None
         key = code.library.parent.name  # the compiled code's key in the cache
-        self.ways = MemoryWays(key, info, code.streaming, code.fetches_ahead)
+        self.access_modes = AccessModes(key, info, code.streaming, code.fetches_ahead)
         packings = [packing(kernel.device, arg, i + 1) for i, arg in enumerate(info.args)]
         memory = LocalMemory(info.args, self._place)
         codes, args_bytes = [one.code for one in packings], code.args_bytes
@@ -92,7 +92,7 @@ class CpuLaunch:
             layout(codes, code.arg_offsets, args_bytes) if tables is None else tables.layout(codes, code),
             memory,
             bounds,
-            self.ways,
+            self.access_modes,
             None if tables is None else tables.locating(memory),
         )
         self.checked: CheckedRun | None = None
@@ -162,9 +162,9 @@ class CpuLaunch:
         if self._cost < INLINE_NS or self.threads == 1 or (self._cost < ALONE_NS and self._tries_alone()):
             # Also for loops that end by themselves: they may have been short so far only for the launches' arguments.
             short = self._straight and self._cost < INLINE_NS
-            tries = self.ways.trial is not None
+            tries = self.access_modes.trial is not None
             if tries:
-                self.ways.begins(task, leads=True)
+                self.access_modes.begins(task, leads=True)
             if not short and interrupt.SUPPORTED and _get_ident() == _MAIN_THREAD:
                 start, end = self._watched(task)
             else:
@@ -174,7 +174,7 @@ class CpuLaunch:
                 end = _now()
             self._cost = end - start
             if tries:
-                self.ways.ended(task, leads=True)
+                self.access_modes.ended(task, leads=True)
         else:
             start, end = self._with_help(task, args)
         if task.owned is not None:
@@ -216,7 +216,7 @@ class CpuLaunch:
         watched = interrupt.SUPPORTED and _get_ident() == _MAIN_THREAD
         if watched:
             interrupt.begin(task)
-        self.ways.begins(task, leads=True)
+        self.access_modes.begins(task, leads=True)
         start = _now()
         try:
             _pool.pool().lead(task, self.threads - 1, self._cost // self.threads)
@@ -225,7 +225,7 @@ class CpuLaunch:
                 interrupt.end(task)
         end = _now()
         self._cost = (end - start) * (1 + int(task.block[launch_block.JOINED]))
-        self.ways.ended(task, leads=True)
+        self.access_modes.ended(task, leads=True)
         task.given = None
         if task.error is not None:
             raise self.host.failure(task)
@@ -235,12 +235,12 @@ class CpuLaunch:
 
     def starts(self, task: Task, queued: bool) -> None:
         """The pool's threads are about to begin."""
-        self.ways.begins(task, leads=False)
+        self.access_modes.begins(task, leads=False)
 
     def ended(self, task: Task, nanoseconds: int) -> None:
         """All threads have left: raise what they found wrong."""
         self._cost = nanoseconds
-        self.ways.ended(task, leads=False)
+        self.access_modes.ended(task, leads=False)
         if self.checked is not None:
             self.checked.inspect(task, self._sentences)
         if task.block[launch_block.STOP] == launch_block.TRAPPED:

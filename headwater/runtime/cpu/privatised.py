@@ -19,7 +19,7 @@ from headwater.runtime.host.arguments import layout
 from headwater.runtime.host.memory import HostBuffer
 from headwater.runtime.host.packer import LocalMemory, Placement
 from headwater.runtime.streams import Stream
-from headwater.vectorise.layout import TALLY, TALLY_SLACK_BYTES
+from headwater.vectorise.layout import COUNTER_SLACK_BYTES, COUNTER_TABLE
 
 if TYPE_CHECKING:
     from headwater.opencl.host import KernelCode
@@ -32,32 +32,32 @@ _WORD_BYTES = 4
 
 
 class PrivateTables:
-    """The tables of threads that count for themselves, behind their local memory; ``tallies``: the arguments that they
+    """The tables of threads that count for themselves, behind their local memory; ``counters``: the arguments that they
     stand for."""
 
-    def __init__(self, tallies: Sequence[int]) -> None:
-        self._tallies = tuple(tallies)
+    def __init__(self, counters: Sequence[int]) -> None:
+        self._counters = tuple(counters)
 
     def layout(self, codes: Sequence[str], code: KernelCode) -> str:
         """The `struct` format of the argument block of code for them: behind the arguments, a record for each table of
         the address and bytes of what it is added to."""
-        records = len(self._tallies)
-        arguments_bytes = code.args_bytes - records * TALLY.size_bytes
-        return layout(codes, code.arg_offsets, arguments_bytes) + records * TALLY.format
+        records = len(self._counters)
+        arguments_bytes = code.args_bytes - records * COUNTER_TABLE.size_bytes
+        return layout(codes, code.arg_offsets, arguments_bytes) + records * COUNTER_TABLE.format
 
     def locating(self, memory: LocalMemory) -> Callable[[Sequence[Any], list[Any]], Placement]:
         """The function that puts their places among the values to be packed."""
 
         def locate(args: Sequence[Any], values: list[Any]) -> Placement:
-            nbytes = [args[i].nbytes for i in self._tallies]
-            placed = memory.at((*memory.sizes(args), *(size + 2 * TALLY_SLACK_BYTES for size in nbytes)))
+            nbytes = [args[i].nbytes for i in self._counters]
+            placed = memory.at((*memory.sizes(args), *(size + 2 * COUNTER_SLACK_BYTES for size in nbytes)))
             locals_end = len(memory.indices)
             for i, offset in zip(memory.indices, placed.offsets, strict=False):
                 values[i] = offset
-            for i, size, offset in zip(self._tallies, nbytes, placed.offsets[locals_end:], strict=True):
+            for i, size, offset in zip(self._counters, nbytes, placed.offsets[locals_end:], strict=True):
                 record = {"to": values[i], "bytes": size}
-                values += [record[field] for field in TALLY.offset]
-                values[i] = offset + TALLY_SLACK_BYTES
+                values += [record[field] for field in COUNTER_TABLE.offset]
+                values[i] = offset + COUNTER_SLACK_BYTES
             return placed
 
         return locate
@@ -72,11 +72,11 @@ class PrivatisedCounters:
     def __init__(
         self,
         arguments: Sequence[ArgInfo],
-        tallies: Sequence[int],
+        counters: Sequence[int],
         global_size: Sequence[int],
         make: Callable[[], CpuLaunch],
     ) -> None:
-        self._tallies = tuple(tallies)
+        self._counters = tuple(counters)
         self._count = len(arguments)
         self._pointers = tuple(i for i, arg in enumerate(arguments) if arg.kind in ("buffer", "constant"))
         self._possible = all(arg.kind != "image" for arg in arguments)  # whose memory is not looked at
@@ -90,7 +90,7 @@ class PrivatisedCounters:
         if not self._possible or len(args) != self._count:
             return None
         nbytes = 0
-        for i in self._tallies:
+        for i in self._counters:
             nbytes += getattr(args[i], "nbytes", 0) or self.most_bytes + 1
         if nbytes > self.most_bytes:
             return None
@@ -99,7 +99,7 @@ class PrivatisedCounters:
             return None
         for i, one in zip(self._pointers, extents, strict=True):
             others = (other for k, other in zip(self._pointers, extents, strict=True) if k != i)
-            if i in self._tallies and any(_meet(one, other) for other in others):
+            if i in self._counters and any(_overlap(one, other) for other in others):
                 return None
         if self._launch is None:
             self._launch = self._make()
@@ -117,5 +117,5 @@ def _extent(value: Any) -> tuple[int, int] | None:
     return (buffer.address, buffer.address + buffer.nbytes) if type(buffer) is HostBuffer else None
 
 
-def _meet(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
+def _overlap(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
     return one is None or other is None or (one[0] < other[1] and other[0] < one[1])

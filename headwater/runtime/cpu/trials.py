@@ -5,7 +5,7 @@ bandwidth; a core alone may store less with them than without (a Xeon, Cascade L
 times as long). It depends on the kernel, too: a transpose, whose lines lie far apart, gains most (on an Xeon with
 AVX-512, Emerald Rapids, it takes a third of the time). Prefetches are the same: with them a + b takes 0.90 of its time
 on that Cascade Lake and 1.11 on a Zen 5, where a five-point stencil takes 0.77. No table tells, so the first large
-launches of each kernel try every way, and some later ones do so again: the cache keeps what was fastest twice.
+launches of each kernel try every mode, and some later ones do so again: the cache keeps what was fastest twice.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from headwater.errors import HeadwaterError
 from headwater.native.pool import pool
 
 ROUNDS = 5
-"""Launches that each way gets, so that ways a tenth apart are told apart beside other work."""
+"""Launches that each mode gets, so that modes a tenth apart are told apart beside other work."""
 FIRST_ROUNDS = 3
 HOPELESS = 1.25
-"""A way that took that many times as long as another one in the first rounds gets no more."""
+"""A mode that took that many times as long as another one in the first rounds gets no more."""
 AGREED = 2
-"""Trials that a way must have won: other work on the machine made one choose a way by which a + b took 1.3 times as
+"""Trials that a mode must have won: other work on the machine made one choose a mode by which a + b took 1.3 times as
 long, from then on."""
 REST_SECONDS = 0.25
 """Between the trials of a kernel, so that what disturbed one is over; meanwhile the last winner is taken."""
 FINE_SECONDS = 1e-5
 """The coarsest clock that tells large launches apart, which take milliseconds (on Windows processor time has 16 ms)."""
-_FORMAT, _FILE = "ways 3", "flags"
+_FORMAT, _FILE = "modes 3", "flags"
 
 
 def clock_for(resolution: float, threads: bool) -> Callable[[bool], int]:
@@ -49,38 +49,38 @@ def _of_threads(leads: bool) -> int:
 
 
 class Trial:
-    """The launches of one kernel and size that try its ``ways``, flags of the launch block. ``clock``: what they are
+    """The launches of one kernel and size that try its ``modes``, flags of the launch block. ``clock``: what they are
     timed with, in nanoseconds; it takes whether the thread that asks works on the launch, beside the pool's."""
 
     clock = staticmethod(
         clock_for(time.get_clock_info("process_time").resolution, hasattr(time, "pthread_getcpuclockid"))
     )
 
-    def __init__(self, code: str, ways: tuple[int, ...]) -> None:
-        self.ways = ways
+    def __init__(self, code: str, modes: tuple[int, ...]) -> None:
+        self.modes = modes
         self._code = code
-        self._times: dict[int, list[int]] = {way: [] for way in ways}
+        self._times: dict[int, list[int]] = {mode: [] for mode in modes}
 
-    def way(self) -> int:
-        """Which way is tried next."""
-        return min(self._hopeful(), key=lambda way: len(self._times[way]))
+    def mode(self) -> int:
+        """Which mode is tried next."""
+        return min(self._hopeful(), key=lambda mode: len(self._times[mode]))
 
     def _hopeful(self) -> list[int]:
-        """The ways that may still be the fastest."""
+        """The modes that may still be the fastest."""
         fastest = min((min(times) for times in self._times.values() if times), default=0)
         return [w for w, times in self._times.items() if len(times) < FIRST_ROUNDS or min(times) <= HOPELESS * fastest]
 
-    def took(self, way: int, nanoseconds: int) -> bool:
+    def took(self, mode: int, nanoseconds: int) -> bool:
         """Note a launch; whether it was the last one wanted: the trial has a winner then.
 
-        The fastest of each way count: what the machine does beside, and pages that are touched first, only add time.
+        The fastest of each mode count: what the machine does beside, and pages that are touched first, only add time.
         """
-        if way not in self._times:  # of a launch that was prepared for another trial
+        if mode not in self._times:  # of a launch that was prepared for another trial
             return False
-        self._times[way].append(nanoseconds)
-        if min(len(self._times[way]) for way in self._hopeful()) < ROUNDS:
+        self._times[mode].append(nanoseconds)
+        if min(len(self._times[mode]) for mode in self._hopeful()) < ROUNDS:
             return False
-        _keep(self._code, self.ways, min(self.ways, key=lambda way: min(self._times[way])))
+        _keep(self._code, self.modes, min(self.modes, key=lambda mode: min(self._times[mode])))
         return True
 
 
@@ -88,12 +88,12 @@ _winners: dict[str, list[int]] = {}
 _rests_until: dict[str, float] = {}
 
 
-def preferred(code: str, ways: tuple[int, ...]) -> tuple[int | None, bool]:
-    """The way that has won most trials of a kernel, and whether that is settled; None: the next launches shall try.
+def preferred(code: str, modes: tuple[int, ...]) -> tuple[int | None, bool]:
+    """The mode that has won most trials of a kernel, and whether that is settled; None: the next launches shall try.
 
     ``code``: what names the kernel.
     """
-    key = _key(code, ways)
+    key = _key(code, modes)
     winners = _found(key)
     best = max(reversed(winners), key=winners.count, default=None)  # the later one of equals
     settled = best is not None and winners.count(best) >= AGREED
@@ -114,10 +114,10 @@ def _found(key: str) -> list[int]:
     return winners
 
 
-def _keep(code: str, ways: tuple[int, ...], best: int) -> None:
+def _keep(code: str, modes: tuple[int, ...], best: int) -> None:
     from headwater.base import cache
 
-    key = _key(code, ways)
+    key = _key(code, modes)
     winners = _found(key)
     with suppress(OSError, HeadwaterError):  # without a cache the next process tries again
         cache.put(cache.key(key, str(len(winners))), {_FILE: b"%d" % best})
@@ -126,9 +126,9 @@ def _keep(code: str, ways: tuple[int, ...], best: int) -> None:
 
 
 @functools.lru_cache(maxsize=256)
-def _key(code: str, ways: tuple[int, ...]) -> str:
+def _key(code: str, modes: tuple[int, ...]) -> str:
     """Of a kernel's code on this machine, with as many threads as there are."""
     from headwater.base import cache
     from headwater.base.freshness import native_state
 
-    return cache.key(_FORMAT, native_state(__name__), str(pool().size), code, repr(ways))
+    return cache.key(_FORMAT, native_state(__name__), str(pool().size), code, repr(modes))

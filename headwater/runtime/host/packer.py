@@ -81,8 +81,8 @@ class Bounds(Protocol):
     def refusal(self, args: Sequence[Any], task: Task, sizes: Sequence[int]) -> LaunchError: ...
 
 
-class Ways(Protocol):
-    """Chooses how a launch goes through memory, by the bytes of its arrays; `headwater.runtime.cpu.ways.MemoryWays`."""
+class ModeChooser(Protocol):
+    """Chooses how a launch goes through memory, by the bytes of its arrays; `headwater.runtime.cpu.access_modes.AccessModes`."""
 
     arrays: tuple[int, ...]
     """The positions of the arguments whose bytes are added up."""
@@ -111,7 +111,7 @@ class Pattern(NamedTuple):
 
 class ArgumentPacker(Generic[T]):
     """Makes the function; ``format``: of `struct`, of the argument block. What a device adds to the packing:
-    ``bounds``, ``ways``, and ``locate``, which puts into the values where what lies in the threads' memory is, if more
+    ``bounds``, ``access_modes``, and ``locate``, which puts into the values where what lies in the threads' memory is, if more
     than local memory does."""
 
     def __init__(
@@ -122,7 +122,7 @@ class ArgumentPacker(Generic[T]):
         format: str,
         memory: LocalMemory,
         bounds: Bounds | None = None,
-        ways: Ways | None = None,
+        access_modes: ModeChooser | None = None,
         locate: Callable[[Sequence[Any], list[Any]], Placement] | None = None,
     ) -> None:
         self.device = device
@@ -131,7 +131,7 @@ class ArgumentPacker(Generic[T]):
         self.format = format
         self.memory = memory
         self.bounds = bounds
-        self.ways = ways
+        self.access_modes = access_modes
         self.locate = locate
 
     def function(self, free: list[T], new_task: Callable[[], T]) -> Callable[[Sequence[Any]], T]:
@@ -145,7 +145,7 @@ class ArgumentPacker(Generic[T]):
             tuple(one.kind for one in self.packings),
             test.sized if test is not None else (),
             test.values if test is not None else (),
-            self.ways.arrays if self.ways is not None else (),
+            self.access_modes.arrays if self.access_modes is not None else (),
             self.locate is not None,
         )
         pack = struct.Struct(self.format).pack_into
@@ -171,7 +171,7 @@ class ArgumentPacker(Generic[T]):
             raise refusal
 
         made: Callable[[Sequence[Any]], T] = _written(pattern)(
-            free.pop, new_task, pack, slots, dtypes, self.device, self.memory, self.bounds, self.ways, self.locate,
+            free.pop, new_task, pack, slots, dtypes, self.device, self.memory, self.bounds, self.access_modes, self.locate,
             count_error, coerced, refuse,
         )  # fmt: skip
         return made
@@ -179,7 +179,7 @@ class ArgumentPacker(Generic[T]):
 
 _TEMPLATE = """
 def packer(
-    take, another, pack, slots, dtypes, device, memory, bounds, ways, locate, count_error, coerced, refuse
+    take, another, pack, slots, dtypes, device, memory, bounds, access_modes, locate, count_error, coerced, refuse
 ):
     inside = set()
     outside, pack_sizes = (bounds.outside, bounds.pack_sizes) if bounds is not None else (None, None)
@@ -291,7 +291,7 @@ def _written(pattern: Pattern) -> Callable[..., Any]:
     if pattern.weighed:
         body += [
             f"total = {' + '.join(f'n{i}' for i in pattern.weighed)}",
-            f"block[{FLAGS}] = ways.choose(total, args) if total > ways.least_bytes else 0",
+            f"block[{FLAGS}] = access_modes.choose(total, args) if total > access_modes.least_bytes else 0",
         ]
     if pattern.sized:
         sizes_text = [f"n{i}" for i in pattern.sized]

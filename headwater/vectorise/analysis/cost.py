@@ -8,8 +8,8 @@ from headwater.llvm.cfg import Cfg
 from headwater.llvm.gathers import Gathers
 from headwater.llvm.ir import Function, Inst
 from headwater.llvm.types import LOCAL_SPACE
-from headwater.vectorise.analysis.inner_loops import streams, walking_loops
-from headwater.vectorise.analysis.merged_atomic_candidates import meeting
+from headwater.vectorise.analysis.inner_loops import llvm_vectorised_loops, streams
+from headwater.vectorise.analysis.merged_atomic_candidates import merged_candidates
 from headwater.vectorise.analysis.ordered_branches import ordered_exits
 from headwater.vectorise.analysis.shapes import LANE, Shape, Shapes
 from headwater.vectorise.layout import Layout
@@ -36,9 +36,9 @@ LANES_UNROLLED_COST = 1.2 * LANES
 LOCAL_LOOP_COST = 2.0 * LANES
 """Atomics on local memory in the loop over active lanes, which need no lock (a histogram of what passes a test, half
 of the values, Zen 4: 1 ns a value, and 7.3 one by one, where nobody can predict the test)."""
-TOGETHER_COST = 2.0 * LANES
-"""All lanes' atomics on one place as one: running sums of the lanes, and a part of the locked operation, which several
-vectors share (a count that numbers its items, Emerald Rapids)."""
+MERGED_ATOMIC_COST = 2.0 * LANES
+"""All lanes' atomics on one address, merged: running sums of the lanes, and a part of the locked operation, which
+several vectors share (a count that numbers its items, Emerald Rapids)."""
 LOCKED_COST = 18.0
 """Cycles of an atomic on global memory that nobody else wants (Emerald Rapids: 6.2 ns)."""
 DIVISION_COST, ONE_DIVISOR_COST, CONSTANT_DIVISOR_COST = 40.0, 10.0, 4.0
@@ -60,7 +60,7 @@ sums, which store too, 6 times)."""
 SMALL_GATHER_COST = 2.0
 """Cycles a lane for elements of less than 32 bits, for which there are no gathers (substitution by a table of bytes,
 Emerald Rapids: 1.8 times as long as four rows of work-items one by one)."""
-WALKED_COST = 0.25
+LLVM_VECTORISED_COST = 0.25
 """What an instruction costs in a loop that LLVM vectorises, in those of others that run one by one."""
 BARRIER_COST = 20.0
 DIVERGENCE = 1.3
@@ -77,17 +77,17 @@ LONGEST_BY_FLOATS = 32
 @dataclass(frozen=True, slots=True)
 class Cost:
     """Cycles for 16 work-items: side by side (``vector``) and one after the other (``scalar``), by components; whether
-    the latter is better (``scalar_pays``); whether lanes may leave some loop at different trips; whether each goes
-    through memory of its own in some (``streams``), whether LLVM vectorises all innermost loops (``walks``), and
-    whether all count in one place of global memory (``meets``)."""
+    the latter is better (``scalar_pays``); whether lanes may leave some loop at different trips; whether each streams
+    through its own memory in some (``streams``), whether LLVM vectorises all innermost loops (``llvm_vectorises``),
+    and whether all count in one place of global memory (``counts_in_one_place``)."""
 
     vector: float
     scalar: float
     scalar_pays: bool
     masked_loops: bool
     streams: bool
-    walks: bool
-    meets: bool
+    llvm_vectorises: bool
+    counts_in_one_place: bool
 
 
 def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> Cost:
@@ -95,11 +95,11 @@ def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> 
     ordered = ordered_exits(function, cfg, shapes)
     vector = scalar = whole = 0.0
     gathered = False
-    walking, walked = walking_loops(function, cfg, shapes), streams(function, cfg, shapes)
-    together, meets = meeting(function, shapes), False
+    by_llvm, private = llvm_vectorised_loops(function, cfg, shapes), streams(function, cfg, shapes)
+    merged, counts_in_one_place = merged_candidates(function, shapes), False
     for name in cfg.order:
         weight, divergence = 1.0, 1.0
-        alone = WALKED_COST if name in walking else 1.0
+        alone = LLVM_VECTORISED_COST if name in by_llvm else 1.0
         loop = cfg.loop_of[name]
         while loop is not None:
             weight *= TRIPS
@@ -110,17 +110,17 @@ def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> 
                 vector += weight * BARRIER_COST
                 scalar += weight * BARRIER_COST * LANES
                 whole += weight * BARRIER_COST * LANES
-            elif inst.name in together:
-                vector += weight * divergence * TOGETHER_COST
+            elif inst.name in merged:
+                vector += weight * divergence * MERGED_ATOMIC_COST
                 shared = inst.args[0].ty.space != LOCAL_SPACE
-                meets |= shared
+                counts_in_one_place |= shared
                 single = weight * LANES * (LOCKED_COST if shared else ATOMIC_COST)
                 scalar += single
                 whole += single
             elif inst.op not in _FREE:
                 width = inst.ty.count if inst.ty.kind == "vec" else 1
                 vector += (
-                    weight * divergence * _vector_cost(inst, width, shapes, gathers, walked, masked=divergence > 1.0)
+                    weight * divergence * _vector_cost(inst, width, shapes, gathers, private, masked=divergence > 1.0)
                 )
                 single = weight * alone * SCALAR_COST * LANES
                 single *= ATOMIC_COST / SCALAR_COST if inst.op in ("atomicrmw", "cmpxchg") else 1.0
@@ -131,7 +131,9 @@ def estimate(function: Function, cfg: Cfg, shapes: Shapes, gathers: Gathers) -> 
     pays = scalar < vector or (gathered and whole < WHOLE_PAYS * vector)
     masked_loops = any(shapes.divergent_loop(loop) and loop.header not in ordered for loop in cfg.loops)
     innermost = {loop.header for loop in cfg.loops if not any(other.parent is loop for other in cfg.loops)}
-    return Cost(vector, scalar, pays, masked_loops, bool(walked), bool(walking) and innermost <= walking, meets)
+    return Cost(
+        vector, scalar, pays, masked_loops, bool(private), bool(by_llvm) and innermost <= by_llvm, counts_in_one_place
+    )
 
 
 def down_width(function: Function, cfg: Cfg, private: dict[str, int], across: Cost, gathers: Gathers) -> int:
@@ -150,16 +152,16 @@ def _gathers(pointer: Shape) -> bool:
 
 
 def _vector_cost(
-    inst: Inst, width: int, shapes: Shapes, gathers: Gathers, walked: frozenset[str], *, masked: bool
+    inst: Inst, width: int, shapes: Shapes, gathers: Gathers, private: frozenset[str], *, masked: bool
 ) -> float:
-    """``width``: components, which cost the same each unless a lane's are loaded at once; ``walked``: `streams`."""
+    """``width``: components, which cost the same each unless a lane's are loaded at once; ``private``: `streams`."""
     if inst.op == "load" and width > 1 and not masked and _gathers(shapes.shape(inst.args[0])):
         pieces = -(-inst.ty.size_bytes // PIECE_BYTES)
         return LANES * min(width * gathers.whole, pieces * PIECE_COST)
-    return width * _component_cost(inst, shapes, gathers, walked, masked=masked)
+    return width * _component_cost(inst, shapes, gathers, private, masked=masked)
 
 
-def _component_cost(inst: Inst, shapes: Shapes, gathers: Gathers, walked: frozenset[str], *, masked: bool) -> float:
+def _component_cost(inst: Inst, shapes: Shapes, gathers: Gathers, private: frozenset[str], *, masked: bool) -> float:
     if inst.op in ("atomicrmw", "cmpxchg"):
         looped = LOCAL_LOOP_COST if inst.args[0].ty.space == LOCAL_SPACE else LANE_LOOP_COST
         return looped if masked else LANES_UNROLLED_COST
@@ -171,7 +173,7 @@ def _component_cost(inst: Inst, shapes: Shapes, gathers: Gathers, walked: frozen
         if pointer.stride is None:
             each = gathers.masked if masked else gathers.whole
             each = max(each, SMALL_GATHER_COST) if accessed.scalar.size_bytes < WORD_BYTES else each
-            return LANES * (max(each, STREAM_COST) if inst.args[-1].text in walked and not masked else each)
+            return LANES * (max(each, STREAM_COST) if inst.args[-1].text in private and not masked else each)
         size = accessed.size_bytes
         return WIDE_COST if abs(pointer.stride) <= 4 * size else STRIDED_COST
     shape = shapes.of.get(inst.name)

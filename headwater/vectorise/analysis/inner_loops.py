@@ -28,7 +28,7 @@ def streams(function: Function, cfg: Cfg, shapes: Shapes) -> frozenset[str]:
     for loop in cfg.loops:
         for name in loop.blocks:
             for inst in function.blocks[name].insts:
-                if inst.op in ("load", "store") and _apart(inst, shapes):
+                if inst.op in ("load", "store") and _is_private(inst, shapes):
                     way = way_of(function, loop, sums, inst.args[-1])
                     if way is not None and abs(way.step) == _size_bytes(inst):
                         found.add(inst.args[-1].text)
@@ -39,33 +39,35 @@ def _size_bytes(access: Inst) -> int:
     return (access.ty if access.op == "load" else access.args[0].ty).size_bytes
 
 
-def _apart(access: Inst, shapes: Shapes) -> bool:
+def _is_private(access: Inst, shapes: Shapes) -> bool:
     shape = shapes.shape(access.args[-1])
     return bool(shape.deps & LANE) and (shape.stride is None or abs(shape.stride) > NEAR * _size_bytes(access))
 
 
-def walking_loops(function: Function, cfg: Cfg, shapes: Shapes) -> frozenset[str]:
+def llvm_vectorised_loops(function: Function, cfg: Cfg, shapes: Shapes) -> frozenset[str]:
     """The headers of such loops: of one block, with each access at the next element, or the same, on every trip."""
     sums = Sums(function)
     return frozenset(
-        loop.header for loop in cfg.loops if loop.blocks == {loop.header} and _walks(function, loop, shapes, sums)
+        loop.header
+        for loop in cfg.loops
+        if loop.blocks == {loop.header} and _llvm_vectorises(function, loop, shapes, sums)
     )
 
 
-def _walks(function: Function, loop: Loop, shapes: Shapes, sums: Sums) -> bool:
+def _llvm_vectorises(function: Function, loop: Loop, shapes: Shapes, sums: Sums) -> bool:
     block = function.blocks[loop.header]
     ways: list[tuple[Inst, Way]] = []
-    apart = False
+    any_private = False
     for inst in block.insts:
         if inst.op in ("load", "store"):
             way = way_of(function, loop, sums, inst.args[-1])
             if way is None or abs(way.step) not in (0, _size_bytes(inst)) or (not way.step and inst.op == "store"):
                 return False
-            apart |= _apart(inst, shapes)
+            any_private |= _is_private(inst, shapes)
             ways.append((inst, way))
         elif inst.op in _ORDERED or (inst.op == "call" and not inst.detail.startswith("llvm.")):
             return False
-    if not apart or not all(_counts_or_collects(function, loop, sums, phi) for phi in block.phis):
+    if not any_private or not all(_counts_or_collects(function, loop, sums, phi) for phi in block.phis):
         return False
     stores = [way for inst, way in ways if inst.op == "store"]
     loads = [way for inst, way in ways if inst.op == "load"]

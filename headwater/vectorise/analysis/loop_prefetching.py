@@ -15,7 +15,7 @@ from typing import NamedTuple
 from headwater.llvm.cfg import Cfg
 from headwater.llvm.ir import Function, Inst
 from headwater.llvm.types import Type
-from headwater.vectorise.analysis.private_streams import walked_loads, way_of
+from headwater.vectorise.analysis.private_streams import private_stream_loads, way_of
 from headwater.vectorise.analysis.shapes import Shapes
 from headwater.vectorise.analysis.sums_of_products import Product, Sum, Sums
 
@@ -31,13 +31,13 @@ _ATOMIC = frozenset(("atomicrmw", "cmpxchg"))
 @dataclass(frozen=True, slots=True, eq=False)
 class PrefetchPlan:
     """``streams``: loads that go through memory in order, prefetched some distance ahead. ``next_chunk``: loads of
-    work-items that each go through memory of their own, prefetched where the next chunk's begin. ``table_stretches``:
+    work-items that each go through memory of their own, prefetched where the next chunk's begin. ``table_ranges``:
     by block, where the stretches begin that the loop after it goes through, if a table says so (the rows of a sparse
     matrix). ``types``: those of the values that these addresses are computed from."""
 
     streams: set[str]
     next_chunk: frozenset[str]
-    table_stretches: dict[str, list[Sum]]
+    table_ranges: dict[str, list[Sum]]
     types: dict[str, Type]
 
 
@@ -68,7 +68,7 @@ def plan_prefetches(
         insts = function.blocks[name].insts
         if (cfg.loop_of[name] is None or name in striding) and not any(i.op in _ATOMIC for i in insts):
             for inst in insts:
-                if _goes_on(inst, shapes):
+                if _is_contiguous(inst, shapes):
                     place = dict(sums.of(inst.args[0]))
                     offset = place.pop((), 0)
                     stream, first = _Stream(name, frozenset(place.items())), _First(offset, inst.name)
@@ -78,13 +78,13 @@ def plan_prefetches(
     types |= {i.name: i.ty for name in cfg.order for i in function.blocks[name].insts if i.name}
     return PrefetchPlan(
         streams={first.load for first in streams.values()} if worthwhile else set(),
-        next_chunk=walked_loads(function, cfg, shapes, GLOBAL_SPACE),
-        table_stretches=_table_stretches(function, cfg, sums, uneven) if wanted else {},
+        next_chunk=private_stream_loads(function, cfg, shapes, GLOBAL_SPACE),
+        table_ranges=_table_ranges(function, cfg, sums, uneven) if wanted else {},
         types=types,
     )
 
 
-def _goes_on(inst: Inst, shapes: Shapes) -> bool:
+def _is_contiguous(inst: Inst, shapes: Shapes) -> bool:
     """Whether a load's lanes read global memory one element after the other."""
     if inst.op != "load" or inst.args[0].ty.space != GLOBAL_SPACE:
         return False
@@ -92,7 +92,7 @@ def _goes_on(inst: Inst, shapes: Shapes) -> bool:
     return shape.strided and not shape.guarded and shape.stride == inst.ty.size_bytes
 
 
-def _table_stretches(function: Function, cfg: Cfg, sums: Sums, uneven: frozenset[str]) -> dict[str, list[Sum]]:
+def _table_ranges(function: Function, cfg: Cfg, sums: Sums, uneven: frozenset[str]) -> dict[str, list[Sum]]:
     """By the block before a loop: where the stretches that it goes through begin, if a table says so."""
     found: dict[str, list[Sum]] = {}
     values = {i.name: i for name in cfg.order for i in function.blocks[name].insts if i.name}

@@ -14,7 +14,7 @@ FOLDS = {
 """What folds the values of lanes, by the atomic operation."""
 
 
-def meeting(function: Function, shapes: Shapes) -> dict[str, bool]:
+def merged_candidates(function: Function, shapes: Shapes) -> dict[str, bool]:
     """The atomics of whole numbers whose lanes' operations can be one; whether their results are used, which then can
     be told apart again."""
     insts = [inst for block in function.blocks.values() for inst in block.insts]

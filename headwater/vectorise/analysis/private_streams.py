@@ -17,7 +17,7 @@ from headwater.vectorise.layout import LINE_BYTES
 _Place = frozenset[tuple[Product, int]]
 
 
-def walked_loads(function: Function, cfg: Cfg, shapes: Shapes, space: int) -> frozenset[str]:
+def private_stream_loads(function: Function, cfg: Cfg, shapes: Shapes, space: int) -> frozenset[str]:
     """The names of such loads from an address space. Of loops that walk through the same stretches the longest one is
     taken, by its instructions: memory is waited for behind its work."""
     sums = Sums(function)
@@ -28,7 +28,7 @@ def walked_loads(function: Function, cfg: Cfg, shapes: Shapes, space: int) -> fr
             continue
         work = sum(len(function.blocks[b].insts) for b in loop.blocks)
         for inst in function.blocks[name].insts:
-            if inst.op != "load" or inst.args[0].ty.space != space or not _in_stretches(inst, shapes):
+            if inst.op != "load" or inst.args[0].ty.space != space or not _in_lines(inst, shapes):
                 continue
             start = _start(function, loop, sums, inst)
             if start is not None:
@@ -36,7 +36,7 @@ def walked_loads(function: Function, cfg: Cfg, shapes: Shapes, space: int) -> fr
     return frozenset(load for _, load in found.values())
 
 
-def _in_stretches(inst: Inst, shapes: Shapes) -> bool:
+def _in_lines(inst: Inst, shapes: Shapes) -> bool:
     """Whether lanes load whole lines that lie further apart than what they load."""
     shape, size = shapes.shape(inst.args[0]), inst.ty.size_bytes
     if shape.stride is None or not shape.strided or shape.guarded:

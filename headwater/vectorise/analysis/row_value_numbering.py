@@ -29,7 +29,7 @@ time of two that follow each other along x), of a 3 × 3 median about half (0.79
 OPERATIONS = frozenset(("add", "sub", "mul", "shl", "or", "trunc", "sext", "zext", "getelementptr"))
 
 
-class Alike:
+class RowValues:
     """The scalar integers and addresses of one function in a chunk whose rows lie along dimension ``row_dim``."""
 
     def __init__(self, function: Function, shapes: Shapes, row_dim: int) -> None:
@@ -126,7 +126,7 @@ def rows_share(function: Function, cfg: Cfg, private: Mapping[str, int]) -> bool
     if cfg.loops:
         return False
     shapes = Shapes(function, cfg, Layout(LANES, 2, 0, 1), dict(private))
-    alike = Alike(function, shapes, 1)
+    values = RowValues(function, shapes, 1)
     loads = shared = 0
     for name in cfg.order:
         rows: tuple[set[str], set[str]] = (set(), set())
@@ -135,7 +135,7 @@ def rows_share(function: Function, cfg: Cfg, private: Mapping[str, int]) -> bool
                 break
             if inst.op == "load" and not inst.flags and shapes.shape(inst.args[0]).deps & LANE:
                 for row, names in enumerate(rows):
-                    names.add(f"{inst.ty} {alike.address(inst.args[0], row)}")
+                    names.add(f"{inst.ty} {values.address(inst.args[0], row)}")
         loads += len(rows[0])
         shared += len(rows[0] & rows[1])
     return shared >= max(1, SHARED * loads)

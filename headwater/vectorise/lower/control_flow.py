@@ -16,7 +16,7 @@ from headwater.vectorise.lower.edges import initialise_joins, write_edges
 from headwater.vectorise.lower.instructions import write_instruction
 from headwater.vectorise.lower.masks import any_lane_of, block_mask, class_mask, mask_is_full
 from headwater.vectorise.lower.ordered_tests import all_pass
-from headwater.vectorise.lower.prefetches import note_table_stretches, write_prefetches
+from headwater.vectorise.lower.prefetches import note_table_ranges, write_prefetches
 from headwater.vectorise.lower.row_loops import write_row_loop
 from headwater.vectorise.lower.state import Lowering
 from headwater.vectorise.lower.suspension import write_suspension
@@ -95,7 +95,7 @@ def write_block(ctx: Lowering, name: str) -> None:
     for inst in ctx.plan.function.blocks[name].insts[:-1]:
         if inst.op != "phi":
             write_instruction(ctx, inst)
-    note_table_stretches(ctx, name)
+    note_table_ranges(ctx, name)
     write_prefetches(ctx)
     initialise_joins(ctx, name)
     _write_terminator(ctx, name)

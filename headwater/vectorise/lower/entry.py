@@ -11,7 +11,7 @@ from headwater.llvm.ir import Param
 from headwater.native import launch_block
 from headwater.vectorise.layout import LINE_BYTES, LOCAL_ALIGN_BYTES, STATE_BYTES, Layout
 from headwater.vectorise.plan.chunk_interface import ID_PARAMS, PARTED
-from headwater.vectorise.prepare.privatized_counters import Tally, begin, end
+from headwater.vectorise.prepare.privatized_counters import Counter, begin, end
 
 _FIELDS = ("next", "total", "batch", "stop", "flags", "printf", "local_bytes", "tail")
 _SHARED_FIELDS = ("next", "stop")
@@ -70,7 +70,7 @@ class Entry:
     may. ``single``: the function for one work-item, which runs those of a masked chunk that gives up, if masked ones
     may. ``lane_bytes``: what a lane stores where `PLACE` tells, to which lines of chunks are aligned (0: they are not).
     ``agreeing``: the launch stops if the chunks of a work-group, one work-item each, stopped at different barriers.
-    ``tallies``: arguments that each thread counts into for itself.
+    ``counters``: arguments that each thread counts into for itself.
     """
 
     symbol: str
@@ -85,7 +85,7 @@ class Entry:
     single: str | None = None
     lane_bytes: int = 0
     agreeing: bool = False
-    tallies: tuple[Tally, ...] = ()
+    counters: tuple[Counter, ...] = ()
 
 
 def write_entry(entry: Entry) -> str:
@@ -97,14 +97,14 @@ def write_entry(entry: Entry) -> str:
     if entry.frame_bytes is not None:
         lines += ["  %alive = alloca i32"]
     arguments = _load_arguments(places, entry.locals_bytes, lines)
-    if entry.tallies:
-        lines += begin(entry.tallies, args_bytes)
+    if entry.counters:
+        lines += begin(entry.counters, args_bytes)
     lines += _GROUP_LOOP.splitlines()
     lines += _Caller(entry, arguments, _chunk_ids(entry.layout)).lines()
     lines += ["group.end:", "  %g.next = add i64 %g, 1", "  %g.more = icmp slt i64 %g.next, %last"]
     lines += ["  br i1 %g.more, label %group, label %grab", "leave:"]
-    if entry.tallies:
-        lines += end(entry.tallies)
+    if entry.counters:
+        lines += end(entry.counters)
     lines += ["  ret void", "}"]
     return "\n".join(lines)
 

@@ -26,9 +26,9 @@ lie there mostly, as the rows of a sparse matrix do. Rows of 16 elements on a Ze
 at 0.90 to 0.95 of the time without prefetches."""
 
 
-def note_table_stretches(ctx: Lowering, name: str) -> None:
+def note_table_ranges(ctx: Lowering, name: str) -> None:
     """The end of a block: prefetch what follows the stretches that are gone through in the loop behind it."""
-    for start in ctx.plan.prefetches.table_stretches.get(name, ()):
+    for start in ctx.plan.prefetches.table_ranges.get(name, ()):
         pointer, offset = "", str(start.get((), 0) + BEHIND_BYTES)
         for product, times in start.items():
             factors = [Value(ctx.plan.prefetches.types[value], value) for value in product]

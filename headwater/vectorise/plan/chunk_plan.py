@@ -9,9 +9,9 @@ from headwater.llvm.ir import Function
 from headwater.vectorise.analysis.lane_extraction import LaneExtraction, plan_lane_extraction
 from headwater.vectorise.analysis.linearisation import Linear
 from headwater.vectorise.analysis.loop_prefetching import PrefetchPlan, plan_prefetches
-from headwater.vectorise.analysis.merged_atomic_candidates import meeting
+from headwater.vectorise.analysis.merged_atomic_candidates import merged_candidates
 from headwater.vectorise.analysis.ordered_branches import OrderedTest, ordered_exits
-from headwater.vectorise.analysis.row_value_numbering import Alike
+from headwater.vectorise.analysis.row_value_numbering import RowValues
 from headwater.vectorise.analysis.shapes import PRIMITIVE, Shape, Shapes
 from headwater.vectorise.analysis.stop_polls import polled_loops
 from headwater.vectorise.layout import Layout
@@ -78,7 +78,7 @@ class ChunkPlan:
     private_sizes: dict[str, int]
     private_offsets: dict[str, int]
     private_frame_bytes: int
-    row_numbers: Alike | None
+    row_numbers: RowValues | None
     homes: dict[str, list[str]]
     polled: set[str]
     ordered: dict[str, OrderedTest]
@@ -124,14 +124,14 @@ def plan_chunk(linear: Linear, variant: Variant, guard: list[OrderedTest] | None
         private_sizes=sizes,
         private_offsets=offsets,
         private_frame_bytes=end if variant.resumable else 0,
-        row_numbers=Alike(function, shapes, layout.row_dim) if layout.row_dim != layout.lane_dim else None,
+        row_numbers=RowValues(function, shapes, layout.row_dim) if layout.row_dim != layout.lane_dim else None,
         homes=homes,
         polled=polled_loops(function, cfg),
         ordered=ordered,
         extraction=plan_lane_extraction(function, cfg, shapes),
         prefetches=plan_prefetches(function, cfg, shapes, ordered, variant.uneven, wanted=variant.fetches),
         row_loops=row_loops,
-        merged_atomics=meeting(function, shapes) if layout.lanes > 1 else {},
+        merged_atomics=merged_candidates(function, shapes) if layout.lanes > 1 else {},
     )
 
 

@@ -75,7 +75,7 @@ MAX_FLOW_ROWS = 16
 """Rows that `Flow.rows` may ask for: all of them have a vector that a loop carries from trip to trip (hash: 0.9 of 8
 rows' time, with AVX2 and AVX-512)."""
 
-MEETING_ROWS = 16
+COUNTING_ROWS = 16
 """Rows of short kernels without loops that count in one place: each chunk's count is one atomic, for which all cores
 wait in turn (2 cores of an Emerald Rapids: 0.3 to 0.8 of two rows' time)."""
 
@@ -122,10 +122,10 @@ class KernelFacts:
     ``rows_share``: work-items read much of what those at the next y read. ``line_items``: of a kernel that waits for
     memory, on a processor where whole vectors are not the fastest way through it, those that fill a cache line; else 0.
     ``in_lines``: any grouping of its work-items will do, and long lines of them go through long lines of memory.
-    ``streams``: in some loop each goes through memory of its own. ``walks``: LLVM vectorises all innermost loops where
-    they run one by one. ``meets``: all count in one place of global memory. ``tallies``: positions of the arguments
-    that are only counted into. ``fits``: not all launches' numbers are such that its 32-bit indices are known not to
-    wrap around. ``in_step``: see `headwater.vectorise.prepare.kernel.Kernel`.
+    ``streams``: in some loop each streams through its own memory. ``llvm_vectorises``: LLVM vectorises all innermost
+    loops where work-items run one by one. ``counts_in_one_place``: all count in one place of global memory.
+    ``counters``: positions of the arguments that are only counted into. ``fits``: not all launches' numbers are such
+    that its 32-bit indices are known not to wrap around. ``in_step``: see `headwater.vectorise.prepare.kernel.Kernel`.
     """
 
     arg_offsets: tuple[int, ...]
@@ -148,9 +148,9 @@ class KernelFacts:
     line_items: int
     in_lines: bool
     streams: bool
-    walks: bool
-    meets: bool
-    tallies: tuple[int, ...]
+    llvm_vectorises: bool
+    counts_in_one_place: bool
+    counters: tuple[int, ...]
     traps: bool
     fits: bool
     in_step: tuple[int, int] = (0, 0)
@@ -260,8 +260,8 @@ def _fastest_layout(facts: KernelFacts, local_size: Size, vector_bytes: int) -> 
                 lanes = min(lanes, base // 2)
     elif facts.streams and not facts.has_barrier and row_dim == lane_dim:
         most = 1
-    elif facts.meets and not (facts.has_loop or facts.has_barrier) and facts.size <= SMALL_KERNEL:
-        most = MEETING_ROWS
+    elif facts.counts_in_one_place and not (facts.has_loop or facts.has_barrier) and facts.size <= SMALL_KERNEL:
+        most = COUNTING_ROWS
     elif not facts.has_barrier and row_dim == lane_dim and facts.size <= LARGE_KERNEL:
         limit = MAX_FLOW_ROWS if facts.has_loop or vector_bytes < 64 else MAX_WIDE_STRAIGHT_ROWS
         most = facts.flow.rows(most, limit, vector_registers(vector_bytes))
@@ -316,7 +316,7 @@ def _power_from(count: int) -> int:
 
 def _single_rows(facts: KernelFacts, items: int) -> int:
     """How many work-items run together where lanes do not pay, ``items`` being a group's along the lanes."""
-    together = facts.has_loop and not (facts.has_barrier or facts.masked_loops or facts.walks)
+    together = facts.has_loop and not (facts.has_barrier or facts.masked_loops or facts.llvm_vectorises)
     return SINGLE_ROWS if together and facts.size <= SMALL_KERNEL and items >= SINGLE_ROWS else 1
 
 

@@ -54,7 +54,7 @@ class _Packing:
                     else:
                         self._count_use(inst, place, value, weight, taken[value.text])
                 elif inst.name in self.parent and value.ty.kind == "vec" and self.shapes.shape(value).deps & LANE:
-                    together = self._apart(value.ty.count, value.ty.scalar.bits)
+                    together = self._by_component(value.ty.count, value.ty.scalar.bits)
                     split[inst.name][value.text] = weight * together
         total: dict[str, float] = {}
         for name, cost in self.costs.items():
@@ -90,7 +90,7 @@ class _Packing:
         """What it takes to get one component out of a whole value: they are told apart by halves."""
         return max(1.0, (count.bit_length() - 1) * self.lanes * bits / VECTOR_BITS)
 
-    def _apart(self, count: int, bits: int) -> float:
+    def _by_component(self, count: int, bits: int) -> float:
         return count * self._component(count, bits)
 
     def _cost(self, inst: Inst) -> float:
@@ -100,8 +100,8 @@ class _Packing:
         if inst.op == "load":
             return self._access_cost(inst.args[0], count, inst.ty.scalar.size_bytes)
         if inst.op == "shufflevector":
-            alike = len(set(inst.indices)) == 1  # the one component of a vector that has no other
-            return 0.0 if alike or inst.indices == tuple(range(count)) else float(whole)
+            splat = len(set(inst.indices)) == 1  # the one component of a vector that has no other
+            return 0.0 if splat or inst.indices == tuple(range(count)) else float(whole)
         if inst.op == "insertelement":
             return (1.0 if inst.args[0].is_undefined else 2.0) * whole
         if inst.op == "phi":
@@ -109,7 +109,7 @@ class _Packing:
         if inst.op == "bitcast" and inst.args[0].ty.kind == "vec" and inst.args[0].ty.count == count:
             return 0.0
         if inst.op == "bitcast":
-            return -self._apart(count, bits)
+            return -self._by_component(count, bits)
         cost = float(whole - count * self._registers(bits))
         if inst.op == "select" and inst.args[0].ty.kind != "vec":
             cost += float(whole) if self.shapes.shape(inst.args[0]).deps & LANE else 0.0
@@ -121,9 +121,9 @@ class _Packing:
             return 1.0 - count
         stride = self.shapes.shape(pointer).stride
         if stride == count * size and pointer.text not in self.shapes.interleaved:
-            return -self._apart(count, 8 * size)
+            return -self._by_component(count, 8 * size)
         if pointer.text in self.shapes.interleaved or (stride is not None and 0 < stride <= MAX_STEP * size):
-            return self._apart(count, 8 * size)
+            return self._by_component(count, 8 * size)
         return -0.25 * (count - 1) * self.lanes
 
     def _count_use(self, inst: Inst, place: int, value: Value, weight: float, taken: dict[int, float]) -> None:
@@ -134,7 +134,7 @@ class _Packing:
             cost = self._access_cost(inst.args[1], count, value.ty.scalar.size_bytes)
             taken[-1] = taken.get(-1, 0.0) + weight * cost
         elif inst.op == "bitcast":
-            taken[-1] = taken.get(-1, 0.0) - weight * self._apart(count, bits)
+            taken[-1] = taken.get(-1, 0.0) - weight * self._by_component(count, bits)
         else:
             for component in range(count):
                 taken[component] = weight * self._component(count, bits)

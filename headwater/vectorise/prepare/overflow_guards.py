@@ -201,11 +201,11 @@ class _Fitter:
             return None
         order = order if holds else _OPPOSITE[order]
         left, right = test.args
-        if self._tells_of(right, value):
+        if self._is_value_or_half(right, value):
             left, right, order = right, left, _SWAPPED[order]
-        return right if order in ("lt", "le") and self._tells_of(left, value) else None
+        return right if order in ("lt", "le") and self._is_value_or_half(left, value) else None
 
-    def _tells_of(self, tested: Value, value: Value) -> bool:
+    def _is_value_or_half(self, tested: Value, value: Value) -> bool:
         """Whether it is the value, or its lower half, which is all there is of one that is small."""
         inst = self.defs.get(tested.text)
         if inst is not None and inst.op == "trunc" and self._same(inst.args[0], value):

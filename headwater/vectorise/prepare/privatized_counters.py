@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 from headwater.llvm.ir import Function
 from headwater.llvm.types import LOCAL_SPACE, Type, ptr_type
-from headwater.vectorise.layout import TALLY, TALLY_SLACK_BYTES
+from headwater.vectorise.layout import COUNTER_SLACK_BYTES, COUNTER_TABLE
 
 _MERGED_BY = {"add": "add", "sub": "add", "or": "or", "xor": "xor", "umax": "umax"}
 """Operations that change nothing by 0, with which a thread's table begins, and what adds such tables up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class Counter:
     """An argument, by its position, whose elements of type ``ty`` are only counted into."""
 
     position: int
@@ -26,8 +26,8 @@ class Tally:
     ty: Type
 
 
-def tallies(function: Function, count: int) -> tuple[Tally, ...]:
-    """The tallies among the first ``count`` parameters, all of whose uses are atomics without results of one kind."""
+def find_counters(function: Function, count: int) -> tuple[Counter, ...]:
+    """The counters among the first ``count`` parameters, all of whose uses are atomics without results of one kind."""
     roots = _derived(function, count)
     kinds: dict[int, set[tuple[str, Type]]] = {}
     other: set[int] = set()
@@ -44,7 +44,7 @@ def tallies(function: Function, count: int) -> tuple[Tally, ...]:
                 else:
                     other.add(root)
     return tuple(
-        Tally(root, *next(iter(of))) for root, of in sorted(kinds.items()) if len(of) == 1 and root not in other
+        Counter(root, *next(iter(of))) for root, of in sorted(kinds.items()) if len(of) == 1 and root not in other
     )
 
 
@@ -59,9 +59,9 @@ def _derived(function: Function, count: int) -> dict[str, int]:
     return roots
 
 
-def keep_apart(function: Function, found: tuple[Tally, ...]) -> None:
-    """Turn tallies into pointers to a thread's own memory."""
-    wanted = {tally.position for tally in found}
+def privatize(function: Function, found: tuple[Counter, ...]) -> None:
+    """Turn counters into pointers to a thread's own memory."""
+    wanted = {counter.position for counter in found}
     own = {name for name, root in _derived(function, len(function.params)).items() if root in wanted}
     ty = ptr_type(LOCAL_SPACE)
     for position in wanted:
@@ -73,7 +73,7 @@ def keep_apart(function: Function, found: tuple[Tally, ...]) -> None:
                 inst.ty = ty
 
 
-def begin(found: tuple[Tally, ...], args_bytes: int) -> list[str]:
+def begin(found: tuple[Counter, ...], args_bytes: int) -> list[str]:
     """The entry's lines that empty a thread's tables, for threads that find work to do."""
     lines = [
         "  %waiting = load atomic i64, ptr %next.p monotonic, align 8",
@@ -81,40 +81,40 @@ def begin(found: tuple[Tally, ...], args_bytes: int) -> list[str]:
         "  br i1 %late, label %left, label %begin",
         "begin:",
     ]
-    for k, tally in enumerate(found):
-        at = args_bytes + k * TALLY.size_bytes
-        own = f"addrspacecast {ptr_type(LOCAL_SPACE)} %arg{tally.position} to ptr"
+    for k, counter in enumerate(found):
+        at = args_bytes + k * COUNTER_TABLE.size_bytes
+        own = f"addrspacecast {ptr_type(LOCAL_SPACE)} %arg{counter.position} to ptr"
         lines += [
-            f"  %tally{k}.to.p = getelementptr i8, ptr %args, i64 {at + TALLY.offset['to']}",
-            f"  %tally{k}.user = load ptr, ptr %tally{k}.to.p",
-            f"  %tally{k}.bytes.p = getelementptr i8, ptr %args, i64 {at + TALLY.offset['bytes']}",
-            f"  %tally{k}.inner = load i64, ptr %tally{k}.bytes.p",
-            f"  %tally{k}.bytes = add i64 %tally{k}.inner, {2 * TALLY_SLACK_BYTES}",
-            f"  %tally{k}.table = {own}",
-            f"  %tally{k}.own = getelementptr i8, ptr %tally{k}.table, i64 {-TALLY_SLACK_BYTES}",
-            f"  %tally{k}.to = getelementptr i8, ptr %tally{k}.user, i64 {-TALLY_SLACK_BYTES}",
-            f"  call void @tally.clear(ptr %tally{k}.own, i64 %tally{k}.bytes)",
+            f"  %counter{k}.to.p = getelementptr i8, ptr %args, i64 {at + COUNTER_TABLE.offset['to']}",
+            f"  %counter{k}.user = load ptr, ptr %counter{k}.to.p",
+            f"  %counter{k}.bytes.p = getelementptr i8, ptr %args, i64 {at + COUNTER_TABLE.offset['bytes']}",
+            f"  %counter{k}.inner = load i64, ptr %counter{k}.bytes.p",
+            f"  %counter{k}.bytes = add i64 %counter{k}.inner, {2 * COUNTER_SLACK_BYTES}",
+            f"  %counter{k}.table = {own}",
+            f"  %counter{k}.own = getelementptr i8, ptr %counter{k}.table, i64 {-COUNTER_SLACK_BYTES}",
+            f"  %counter{k}.to = getelementptr i8, ptr %counter{k}.user, i64 {-COUNTER_SLACK_BYTES}",
+            f"  call void @counter.clear(ptr %counter{k}.own, i64 %counter{k}.bytes)",
         ]
     return lines
 
 
-def end(found: tuple[Tally, ...]) -> list[str]:
+def end(found: tuple[Counter, ...]) -> list[str]:
     """The entry's lines that add a thread's tables to the arguments."""
     calls = [
-        f"  call void @tally.{tally.operation}.{tally.ty}(ptr %tally{k}.own, ptr %tally{k}.to, i64 %tally{k}.bytes)"
-        for k, tally in enumerate(found)
+        f"  call void @counter.{one.operation}.{one.ty}(ptr %counter{k}.own, ptr %counter{k}.to, i64 %counter{k}.bytes)"
+        for k, one in enumerate(found)
     ]
     return [*calls, "  br label %left", "left:"]
 
 
-def functions(found: tuple[Tally, ...]) -> list[str]:
+def functions(found: tuple[Counter, ...]) -> list[str]:
     """The functions that `begin` and `end` call."""
-    kinds = sorted({(tally.operation, tally.ty.text, tally.ty.size_bytes) for tally in found})
+    kinds = sorted({(counter.operation, counter.ty.text, counter.ty.size_bytes) for counter in found})
     return [_CLEAR, *(_MERGE.format(operation=op, ty=ty, size=size) for op, ty, size in kinds)]
 
 
 _CLEAR = """\
-define internal void @tally.clear(ptr %table, i64 %bytes) #1 {
+define internal void @counter.clear(ptr %table, i64 %bytes) #1 {
 entry:
   br label %next
 next:
@@ -130,7 +130,7 @@ done:
 """Clears whole vectors, the last of which may begin inside the table and end behind it."""
 
 _MERGE = """\
-define internal void @tally.{operation}.{ty}(ptr %table, ptr %to, i64 %bytes) #1 {{
+define internal void @counter.{operation}.{ty}(ptr %table, ptr %to, i64 %bytes) #1 {{
 entry:
   %last = sub i64 %bytes, {size}
   br label %next

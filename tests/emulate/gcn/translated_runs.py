@@ -26,7 +26,7 @@ from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.semantics import Mode
 from headwater.native.launch_block import BLOCK
 from headwater.native.shared import link_shared
-from headwater.native.worker import call_together
+from headwater.native.worker import call_concurrently
 
 LANES = layout.LANES
 LDS_BYTES = 4096
@@ -142,7 +142,7 @@ def translated(text: str, inputs: np.ndarray, lanes: int, target: str, modules: 
     program = read_program(lambda at: decode(code, at, isa), 0, isa, lambda at: 0 <= at < len(code))
     made = translate(program, Mode(), Options(full=lanes == LANES, avx512=has_avx512()))
     calls = [(module, made.instruction_count) for module in made.modules(modules)]
-    native = call_together("emulate.wave.codegen:compile_wave", calls)
+    native = call_concurrently("emulate.wave.codegen:compile_wave", calls)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "wave.so"
         path.write_bytes(link_shared(*native, support()))

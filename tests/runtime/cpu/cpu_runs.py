@@ -50,7 +50,7 @@ class Host:
     fits: str = ""
     bounds: None = None
     variables: bool = False
-    tallies: tuple[int, ...] = ()
+    counters: tuple[int, ...] = ()
 
 
 class Module:

@@ -112,8 +112,8 @@ def close(monkeypatch):
 def test_large_launches_try_both_ways_and_then_no_more(close):
     program = hw.compile("kernel void fill(global int *out) { out[get_global_id(0)] = 7; }", device="cpu")
     launch = program.on(hw.device("cpu")).kernels["fill"].prepare((4096,), (64,))
-    launch.ways.own_caches = launch.ways.least_bytes = 1024
-    launch.ways.last_level = 4096
+    launch.access_modes.own_caches = launch.access_modes.least_bytes = 1024
+    launch.access_modes.last_level = 4096
     ways = []
     for _ in range(2 * trials.ROUNDS):
         out = np.zeros(4096, np.int32)
@@ -123,15 +123,15 @@ def test_large_launches_try_both_ways_and_then_no_more(close):
         launch._cost = 10**9  # on all threads, as a large one
     assert sorted(ways) == [0] * trials.ROUNDS + [1] * trials.ROUNDS
     assert trials.preferred(launch.code.library.parent.name, (1, 0))[0] is not None
-    assert launch.ways.trial is None
+    assert launch.access_modes.trial is None
 
 
 def test_launches_that_read_try_to_prefetch(close):
     source = "kernel void twice(global int *x) { size_t i = get_global_id(0); x[i] = 2 * x[i]; }"
     program = hw.compile(source, device="cpu")
     launch = program.on(hw.device("cpu")).kernels["twice"].prepare((4096,), (64,))
-    launch.ways.own_caches = launch.ways.least_bytes = 1024
-    launch.ways.last_level = 4096
+    launch.access_modes.own_caches = launch.access_modes.least_bytes = 1024
+    launch.access_modes.last_level = 4096
     ways = []
     for _ in range(2 * trials.ROUNDS):
         x = np.arange(4096, dtype=np.int32)
@@ -139,12 +139,12 @@ def test_launches_that_read_try_to_prefetch(close):
         assert (x == 2 * np.arange(4096)).all()
         ways.append(int(launch.host.free[-1].block[launch_block.FLAGS]))
     assert sorted(ways) == [0] * trials.ROUNDS + [launch_block.FLAG_AHEAD] * trials.ROUNDS
-    assert launch.ways.trial is None
-    launch.ways.last_level = 1 << 20
+    assert launch.access_modes.trial is None
+    launch.access_modes.last_level = 1 << 20
     launch([np.zeros(4096, np.int32)], None, None).wait()
     flags = launch.host.free[-1].block[launch_block.FLAGS]
     assert flags == launch_block.FLAG_AHEAD  # beyond the cores' own caches, but not large
-    launch.ways.own_caches = launch.ways.least_bytes = 1 << 20
+    launch.access_modes.own_caches = launch.access_modes.least_bytes = 1 << 20
     launch([np.zeros(4096, np.int32)], None, None).wait()
     assert launch.host.free[-1].block[launch_block.FLAGS] == 0
 
@@ -152,8 +152,8 @@ def test_launches_that_read_try_to_prefetch(close):
 def test_launches_of_one_thread_are_tried_as_well(close):
     program = hw.compile("kernel void fill(global int *out) { out[get_global_id(0)] = 8; }", device="cpu")
     launch = program.on(hw.device("cpu")).kernels["fill"].prepare((4096,), (64,))
-    launch.ways.own_caches = launch.ways.least_bytes = 1024
-    launch.ways.last_level, launch.threads = 4096, 1
+    launch.access_modes.own_caches = launch.access_modes.least_bytes = 1024
+    launch.access_modes.last_level, launch.threads = 4096, 1
     out = np.zeros(4096, np.int32)
     for _ in range(2 * trials.ROUNDS):
         launch([out], None, None).wait()

@@ -296,30 +296,30 @@ def _bind_reads(op: Op, indices: list[int], in_place: bool, placed: Region) -> N
         ref = op.uses[k].ref
         if type(ref) is Value:
             values.setdefault((ref, place if in_place else -1), []).append(k)
-    together: list[Value] = []
+    united: list[Value] = []
     others: list[tuple[Value, int]] = []
     for value, chan in values:
-        if value not in together and _together(together, value, chan):
-            together.append(value)
+        if value not in united and _in_one_register(united, value, chan):
+            united.append(value)
         else:
             others.append((value, chan))
-    if len(together) < len(values):
-        size = {id(m): m for v in together for m in (v.vector.members if v.vector is not None else [v])}
+    if len(united) < len(values):
+        size = {id(m): m for v in united for m in (v.vector.members if v.vector is not None else [v])}
         free = {m.chan for m in size.values() if m.chan >= 0}
         crowded = len(size) + len(others) > 4 or any(chan in free for _, chan in others)
-        if crowded or any(v.fixed is not None for v in together):
-            together, others = [], list(values)
+        if crowded or any(v.fixed is not None for v in united):
+            united, others = [], list(values)
     for value, chan in others:
         new = Value()
         new.chan = chan
         placed.append(Op("MOV", [Use(value)], [new], line=op.line))
-        together.append(new)
+        united.append(new)
         for k in values[value, chan]:
             op.uses[k] = Use(new)
-    _unite(together)
+    _unite(united)
 
 
-def _together(members: list[Value], value: Value, chan: int) -> bool:
+def _in_one_register(members: list[Value], value: Value, chan: int) -> bool:
     """Whether a value can be in the register that others are in; its component is then settled."""
     if value.fixed is not None:
         if any(m.fixed is None or m.fixed[0] != value.fixed[0] for m in members):
@@ -357,15 +357,15 @@ def _unite(members: list[Value]) -> None:
         one.vector = vector
 
 
-def _bind_results(op: Op, chans: list[int], placed: Region, together: bool) -> None:
-    """Results in one register (``together``), each in its component where that is given."""
+def _bind_results(op: Op, chans: list[int], placed: Region, united: bool) -> None:
+    """Results in one register (``united``), each in its component where that is given."""
     members: list[Value] = []
     others: list[int] = []
     for k, value in enumerate(op.results):
         if value is None:
             continue
-        if together:
-            fits = value not in members and value.fixed is None and _together(members, value, chans[k])
+        if united:
+            fits = value not in members and value.fixed is None and _in_one_register(members, value, chans[k])
         else:
             fits = value.chan in (-1, chans[k]) and not _taken(value, chans[k]) and value not in members
             if fits:
@@ -374,7 +374,7 @@ def _bind_results(op: Op, chans: list[int], placed: Region, together: bool) -> N
             members.append(value)
         else:
             others.append(k)
-    if together and others:  # a register of their own for all, lest the copies find no room
+    if united and others:  # a register of their own for all, lest the copies find no room
         members, others = [], [k for k, value in enumerate(op.results) if value is not None]
     for k in others:
         old, new = op.results[k], Value()
@@ -382,7 +382,7 @@ def _bind_results(op: Op, chans: list[int], placed: Region, together: bool) -> N
         op.results[k] = new
         placed.append(Op("MOV", [Use(new)], [old], line=op.line))
         members.append(new)
-    if together:
+    if united:
         _unite(members)
 
 

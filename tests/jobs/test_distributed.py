@@ -5,7 +5,7 @@ import pytest
 
 import headwater as hw
 from headwater.errors import HeadwaterError, UsageError
-from headwater.jobs.parts import Parts
+from headwater.jobs.distributed import DistributedArray
 
 DEVICES = ["cpu", "vega64", "hd5870"]
 BROOK = """
@@ -67,7 +67,7 @@ def test_results_are_parts_and_nothing_moves(brook, monkeypatch):
     again = hw.map(brook.saxpy, -2.0, given[0], made)
     made.wait()
     monkeypatch.undo()
-    assert isinstance(made, Parts)
+    assert isinstance(made, DistributedArray)
     assert made.devices == given[0].devices
     assert np.array_equal(made.read(), brook.saxpy(2.0, x, y))
     assert np.allclose(again.read(), y, atol=1e-6)

@@ -11,4 +11,4 @@
 #define MANTISSA 23
 #define EXPONENTS 255
 #define K(x) ((float)(x))
-#include "parts.h"
+#include "exact_functions.h"

@@ -11,4 +11,4 @@
 #define MANTISSA 52
 #define EXPONENTS 2047
 #define K(x) (x)
-#include "parts.h"
+#include "exact_functions.h"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headwater.runtime import Device, Stream
 
 
-class Parts:
+class DistributedArray:
     """An array of which each device has the rows from ``bounds[k]`` to ``bounds[k + 1]``, as ``streams[k]``.
 
     `headwater.map` launches a kernel on all of the devices with their own parts, and moves none of them.
@@ -86,12 +86,12 @@ class Parts:
 
     def __repr__(self) -> str:
         names = ", ".join(device.name for device in self.devices)
-        return f"<Parts of {self.dtype} {self.shape} on {names}>"
+        return f"<DistributedArray of {self.dtype} {self.shape} on {names}>"
 
 
 def spread(
     array: Any, devices: Sequence[Device | str], shares: Mapping[str, int] | Sequence[int] | None = None
-) -> Parts:
+) -> DistributedArray:
     """Cut an array along its first axis and put a part on each device: ``hw.spread(x, ["opencl:0:0", "opencl:0:1"])``.
 
     ``shares``: how many rows devices get, in proportion: numbers in their order, or what `headwater.map` filled in,
@@ -111,7 +111,7 @@ def spread(
         made[number] = stream(np.ascontiguousarray(source[begin:end]), device=chosen[number])
 
     on_each(len(chosen), one)
-    return Parts(made)
+    return DistributedArray(made)
 
 
 def _weights(devices: Sequence[Device], shares: Any) -> list[float]:

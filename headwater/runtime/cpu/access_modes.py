@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from headwater.runtime.cpu.trials import Trial
 
 
-class MemoryWays:
-    """The ways of one kernel and launch size, with the trials of them (`headwater.runtime.cpu.trials`).
+class AccessModes:
+    """The modes of one kernel and launch size, with the trials of them (`headwater.runtime.cpu.trials`).
 
     ``code`` is the compiled code's key in the cache; ``streaming``: the arguments that it may write with streaming
     stores; ``fetches_ahead``: it can prefetch.
@@ -41,34 +41,34 @@ class MemoryWays:
         """The flags of a launch on ``nbytes`` of arrays."""
         self._is_large = nbytes > self.last_level
         self.least_bytes = -1 if self._is_large else self.own_caches
-        return self._way(args) if self._is_large else self._ahead if nbytes > self.own_caches else 0
+        return self._mode(args) if self._is_large else self._ahead if nbytes > self.own_caches else 0
 
-    def _way(self, args: Sequence[Any]) -> int:
+    def _mode(self, args: Sequence[Any]) -> int:
         """The flags of a large launch: whether it shall prefetch and use streaming stores."""
         around = sum([getattr(args[i], "nbytes", 0) for i in self._streaming]) > self.last_level
         best = self._best.get(around)
         if best is not None:
             return best
-        ways: tuple[int, ...] = (self._ahead, 0) if self._ahead else (0,)
+        modes: tuple[int, ...] = (self._ahead, 0) if self._ahead else (0,)
         if around:
-            ways = (*(way | launch_block.FLAG_STREAMING for way in ways), *ways)
-        if len(ways) == 1:
+            modes = (*(mode | launch_block.FLAG_STREAMING for mode in modes), *modes)
+        if len(modes) == 1:
             self._is_large = False
-            return ways[0]
-        if self.trial is None or self.trial.ways != ways:
+            return modes[0]
+        if self.trial is None or self.trial.modes != modes:
             from headwater.runtime.cpu import trials
 
-            known, settled = trials.preferred(self._code, ways)
+            known, settled = trials.preferred(self._code, modes)
             if settled and known is not None:
                 self._best[around] = known
             if known is not None:
                 self.trial = None
                 return known
-            self.trial = trials.Trial(self._code, ways)
-        return self.trial.way()
+            self.trial = trials.Trial(self._code, modes)
+        return self.trial.mode()
 
     def begins(self, task: Task, *, leads: bool) -> None:
-        """A launch begins, which may be one that tries a way through memory. ``leads``: this thread works on it."""
+        """A launch begins, which may be one that tries a mode through memory. ``leads``: this thread works on it."""
         if self.trial is not None:
             task.began = self.trial.clock(leads)
 
