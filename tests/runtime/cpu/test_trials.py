@@ -1,4 +1,4 @@
-"""Large launches try their ways through memory, and keep the fastest one."""
+"""Large launches try their memory access modes, and keep the fastest one."""
 
 import time
 
@@ -19,15 +19,15 @@ def untried(monkeypatch, tmp_path):
     trials._key.cache_clear()
 
 
-WAYS = (3, 1, 2, 0)
+MODES = (3, 1, 2, 0)
 
 
-def tried(ways, fastest):
+def tried(modes, fastest):
     """Let a trial have a winner."""
-    trial, last = trials.Trial("one", ways), False
+    trial, last = trials.Trial("one", modes), False
     while not last:
-        way = trial.way()
-        last = trial.took(way, 100 if way == fastest else 200)
+        mode = trial.mode()
+        last = trial.took(mode, 100 if mode == fastest else 200)
 
 
 def rested():
@@ -35,26 +35,26 @@ def rested():
     trials._rests_until.clear()
 
 
-@pytest.mark.parametrize("fastest", WAYS)
+@pytest.mark.parametrize("fastest", MODES)
 def test_the_fastest_way_of_two_trials_is_kept(fastest):
-    trial, last = trials.Trial("one", WAYS), False
-    assert trials.preferred("one", WAYS) == (None, False)
-    for _ in range(len(WAYS) * trials.ROUNDS):
+    trial, last = trials.Trial("one", MODES), False
+    assert trials.preferred("one", MODES) == (None, False)
+    for _ in range(len(MODES) * trials.ROUNDS):
         assert not last
-        way = trial.way()
-        last = trial.took(way, 100 if way == fastest else 110)
+        mode = trial.mode()
+        last = trial.took(mode, 100 if mode == fastest else 110)
     assert last
-    assert trials.preferred("one", WAYS) == (fastest, False)  # taken for a while
+    assert trials.preferred("one", MODES) == (fastest, False)  # taken for a while
     rested()
-    assert trials.preferred("one", WAYS) == (None, False)
+    assert trials.preferred("one", MODES) == (None, False)
     trials._winners.clear()  # as in another process
-    tried(WAYS, fastest)
-    assert trials.preferred("one", WAYS) == (fastest, True)
+    tried(MODES, fastest)
+    assert trials.preferred("one", MODES) == (fastest, True)
     trials._winners.clear()
     rested()
-    assert trials.preferred("one", WAYS) == (fastest, True)
+    assert trials.preferred("one", MODES) == (fastest, True)
     assert trials.preferred("one", (2, 0)) == (None, False)
-    assert trials.preferred("another", WAYS) == (None, False)
+    assert trials.preferred("another", MODES) == (None, False)
 
 
 def test_a_trial_that_was_disturbed_is_outvoted():
@@ -69,25 +69,25 @@ def test_a_trial_that_was_disturbed_is_outvoted():
 def test_launches_that_had_to_wait_do_not_tip_the_scales():
     trial, waits, last = trials.Trial("one", (1, 0)), iter([900, 0, 900, 0]), False
     while not last:
-        way = trial.way()
-        last = trial.took(way, 100 + next(waits, 0) if way else 200)
+        mode = trial.mode()
+        last = trial.took(mode, 100 + next(waits, 0) if mode else 200)
     assert trials.preferred("one", (1, 0)) == (1, False)
 
 
 def test_what_is_far_behind_gets_no_more_launches():
-    trial, last, launched = trials.Trial("one", WAYS), False, []
+    trial, last, launched = trials.Trial("one", MODES), False, []
     while not last:
-        launched.append(trial.way())
+        launched.append(trial.mode())
         last = trial.took(launched[-1], {3: 190, 1: 100, 2: 300, 0: 120}[launched[-1]])
-    assert [launched.count(way) for way in WAYS] == [trials.FIRST_ROUNDS, trials.ROUNDS] * 2
-    assert trials.preferred("one", WAYS) == (1, False)
+    assert [launched.count(mode) for mode in MODES] == [trials.FIRST_ROUNDS, trials.ROUNDS] * 2
+    assert trials.preferred("one", MODES) == (1, False)
 
 
 def test_a_launch_that_was_prepared_for_another_trial_does_not_count():
     trial = trials.Trial("one", (1, 0))
     assert not trial.took(3, 1)
     for _ in range(2 * trials.ROUNDS):
-        trial.took(trial.way(), 100)
+        trial.took(trial.mode(), 100)
     assert trials.preferred("one", (1, 0))[0] in (1, 0)
 
 
@@ -105,7 +105,7 @@ def test_a_virtual_machine_has_a_part_of_its_hosts_cache(monkeypatch, tmp_path, 
 
 @pytest.fixture
 def close(monkeypatch):
-    """No way is given up early."""
+    """No mode is given up early."""
     monkeypatch.setattr(trials, "HOPELESS", np.inf)
 
 
@@ -114,14 +114,14 @@ def test_large_launches_try_both_ways_and_then_no_more(close):
     launch = program.on(hw.device("cpu")).kernels["fill"].prepare((4096,), (64,))
     launch.access_modes.own_caches = launch.access_modes.least_bytes = 1024
     launch.access_modes.last_level = 4096
-    ways = []
+    modes = []
     for _ in range(2 * trials.ROUNDS):
         out = np.zeros(4096, np.int32)
         launch([out], None, None).wait()
         assert (out == 7).all()
-        ways.append(launch.host.free[-1].block[launch_block.FLAGS] & launch_block.FLAG_STREAMING)
+        modes.append(launch.host.free[-1].block[launch_block.FLAGS] & launch_block.FLAG_STREAMING)
         launch._cost = 10**9  # on all threads, as a large one
-    assert sorted(ways) == [0] * trials.ROUNDS + [1] * trials.ROUNDS
+    assert sorted(modes) == [0] * trials.ROUNDS + [1] * trials.ROUNDS
     assert trials.preferred(launch.code.library.parent.name, (1, 0))[0] is not None
     assert launch.access_modes.trial is None
 
@@ -132,13 +132,13 @@ def test_launches_that_read_try_to_prefetch(close):
     launch = program.on(hw.device("cpu")).kernels["twice"].prepare((4096,), (64,))
     launch.access_modes.own_caches = launch.access_modes.least_bytes = 1024
     launch.access_modes.last_level = 4096
-    ways = []
+    modes = []
     for _ in range(2 * trials.ROUNDS):
         x = np.arange(4096, dtype=np.int32)
         launch([x], None, None).wait()
         assert (x == 2 * np.arange(4096)).all()
-        ways.append(int(launch.host.free[-1].block[launch_block.FLAGS]))
-    assert sorted(ways) == [0] * trials.ROUNDS + [launch_block.FLAG_AHEAD] * trials.ROUNDS
+        modes.append(int(launch.host.free[-1].block[launch_block.FLAGS]))
+    assert sorted(modes) == [0] * trials.ROUNDS + [launch_block.FLAG_AHEAD] * trials.ROUNDS
     assert launch.access_modes.trial is None
     launch.access_modes.last_level = 1 << 20
     launch([np.zeros(4096, np.int32)], None, None).wait()
