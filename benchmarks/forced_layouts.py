@@ -1,4 +1,5 @@
-"""OpenCL C and arguments in; what its kernel leaves in them under a given layout of work-items, or on PoCL, out."""
+"""Input: OpenCL C and arguments. Output: what its kernel leaves in them under a given layout of work-items, or on
+PoCL."""
 
 from __future__ import annotations
 

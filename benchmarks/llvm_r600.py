@@ -1,4 +1,4 @@
-"""OpenCL kernels go in; objects that LLVM's r600 back end makes of them, for `benchmarks.vliw_code`, come out.
+"""Input: OpenCL kernels. Output: objects that LLVM's r600 back end makes of them, for `benchmarks.vliw_code`.
 
 ``python -m benchmarks.llvm_r600 --kernels DIR --objects DIR [--device hd5870]``
 

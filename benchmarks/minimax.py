@@ -1,4 +1,4 @@
-"""Functions on intervals pass in; the polynomials of the device library's maths, with their errors, pass out.
+"""Input: functions on intervals. Output: the polynomials of the device library's maths, with their errors.
 
     python benchmarks/minimax.py              all of them (two minutes)
     python benchmarks/minimax.py exp sin      those whose names begin so

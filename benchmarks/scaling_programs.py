@@ -1,4 +1,4 @@
-"""A number passes in; a program that is so large in one way, in OpenCL C, ATI IL or Brook+, passes out."""
+"""Input: a number. Output: a program that is so large in one way, in OpenCL C, ATI IL or Brook+."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""OpenCL kernels and, where there are any, LLVM's objects of them go in; groups, operations and registers of both, and
-the compiler's times, come out.
+"""Input: OpenCL kernels and, where there are any, LLVM's objects of them. Output: groups, operations and registers of
+both, and the compiler's times.
 
 ``python -m benchmarks.vliw_code --kernels DIR [--objects DIR] [--device hd5870]``
 

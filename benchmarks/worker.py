@@ -1,4 +1,4 @@
-"""One side's process: commands from the benchmark come in through a pipe, times and results go out."""
+"""One side's process. Input: commands from the benchmark through a pipe. Output: times and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults in what a user gives in; messages with position and remedy out."""
+"""Input: faults in what a user gives. Output: messages with position and remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file's name, or words for made-up data, passes in and an array that fits a kernel's parameter passes out, and back.
+"""Input: a file's name, or words for made-up data. Output: an array that fits a kernel's parameter; and the way back.
 
 What a name may be (``read``):
 

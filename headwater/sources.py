@@ -1,4 +1,4 @@
-"""A file's name and contents pass in; which language they are in passes out.
+"""Input: a file's name and contents. Output: which language they are in.
 
 The one place where this is decided, for compiling, analyzing, checking and the command line alike: by what the caller
 says, by the file's suffix, by the first bytes of machine code, and last by the text itself.

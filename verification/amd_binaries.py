@@ -1,5 +1,5 @@
-"""A checkout of multi2sim-upv/multi2sim-tests goes in; whether the binaries that AMD's OpenCL 1.x driver made for
-Cypress read as they do there and give the right answers comes out.
+"""Input: a checkout of multi2sim-upv/multi2sim-tests. Output: whether the binaries that AMD's OpenCL 1.x driver made
+for Cypress read as they do there and give the right answers.
 
 ``python -m verification.amd_binaries --checkout DIR [--device hd5870]``
 

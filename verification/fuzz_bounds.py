@@ -1,4 +1,4 @@
-"""Random kernels that may access memory outside of arrays in; launches that are refused and had better not been, out.
+"""Input: random kernels that may access memory outside of arrays. Output: launches that are refused wrongly.
 
 Run as ``python -m verification.fuzz_bounds --count 500``. A launch on the cpu device is refused if some work-item
 provably leaves an array. The checker, which tests each access where it is made, must then stop it; how many of those

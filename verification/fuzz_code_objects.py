@@ -1,5 +1,5 @@
-"""Mutated machine code and code objects in; whatever the decoder, printer and loader answer but an instruction or a
-proper error, out.
+"""Input: mutated machine code and code objects. Output: whatever the decoder, printer and loader answer but an
+instruction or a proper error.
 
 Run as ``python -m verification.fuzz_code_objects --count 1000000``. Three quarters of the inputs are instructions:
 random words, and instructions of compiled kernels with some bits turned; the others are whole streams and whole code

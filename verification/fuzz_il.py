@@ -1,4 +1,5 @@
-"""Random and damaged ATI IL in; tracebacks, endless work and programs that are not printed as they were read, out.
+"""Input: random and damaged ATI IL. Output: tracebacks, endless work and programs that are not printed as they were
+read.
 
 Run as ``python -m verification.fuzz_il --count 1000000``. Programs are made of the table of operations, most of their
 operands fitting, or are these and the examples' with lines, words and letters changed. Whatever is read is printed and

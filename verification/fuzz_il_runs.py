@@ -1,4 +1,4 @@
-"""Random programs of ATI IL in; those whose answers differ between the cpu device and simulated VLIW chips, out.
+"""Input: random programs of ATI IL. Output: those whose answers differ between the cpu device and simulated VLIW chips.
 
 Run as ``python -m verification.fuzz_il_runs --count 1000``. Lanes keep a kind, float, integer or double, and operations
 are those whose result is exact, so that devices must agree; floats too small to be normal, which VLIW chips take for 0,

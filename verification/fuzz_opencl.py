@@ -1,4 +1,5 @@
-"""Random OpenCL kernels in; disagreements between devices, and between the ways in which the cpu device runs them, out.
+"""Input: random OpenCL kernels. Output: disagreements between devices, and between the ways in which the cpu device
+runs them.
 
 Run as ``python -m verification.fuzz_opencl --count 1000 --device vega64 --jobs 16``. What a kernel should leave is what
 the cpu device leaves with one work-item at a time; with that are compared the layouts that the cpu device chooses and

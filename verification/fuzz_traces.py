@@ -1,4 +1,5 @@
-"""Random kernels in; those whose trace depends on what the recorder knew of earlier wavefronts and accesses, out.
+"""Input: random kernels. Output: those whose trace depends on what the recorder knew of earlier wavefronts and
+accesses.
 
 Run as ``python -m verification.fuzz_traces --count 1000``. Work-groups take one of several ways through a kernel, by a
 table: straight through accesses in rows, with strides, by lists, to local and private memory, by scalar loads and

@@ -1,4 +1,4 @@
-"""Mutated VLIW code, images and assembly in; whatever their readers answer but a program or a proper error, out.
+"""Input: mutated VLIW code, images and assembly. Output: whatever their readers answer but a program or a proper error.
 
 Run as ``python -m verification.fuzz_vliw --count 1000000``. The inputs are ALU words and fetches, random ones and those
 of real kernels with some bits turned; whole shaders and image files, cut, spliced, and with words replaced by telling

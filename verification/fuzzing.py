@@ -1,4 +1,4 @@
-"""Makers of bad inputs in; how many were accepted, refused, and answered otherwise, out: what the fuzzers share.
+"""Input: makers of bad inputs. Output: how many were accepted, refused, and answered otherwise: what the fuzzers share.
 
 A maker has ``KINDS``, and for each a method that makes an input from a random generator and gives it to what must take
 it. Anything but a HeadwaterError, and anything that takes long, is a defect.

@@ -1,4 +1,4 @@
-"""Targets pass in; what LLVM cannot compile of all built-ins, and of our own kernels, for them passes out.
+"""Input: targets. Output: what LLVM cannot compile of all built-ins, and of our own kernels, for them.
 
 python -m verification.gcn_builtins gfx600 gfx906        scalars and vectors of 4
 python -m verification.gcn_builtins --all-widths gfx906  every width; LLVM takes an hour

@@ -1,4 +1,4 @@
-"""IL programs in files go in; whether simulated VLIW chips give the cpu device's answers to random inputs comes out.
+"""Input: IL programs in files. Output: whether simulated VLIW chips give the cpu device's answers to random inputs.
 
 ``python -m verification.il_answers [--device hd5870 …] [--trials N] [--only NAME] FILE …``
 

@@ -1,5 +1,5 @@
-"""A checkout of AMD's Brook+ goes in; a table of the IL programs that its compiler makes of its samples, and whether
-each gives AMD's CPU run-time's answers here, comes out.
+"""Input: a checkout of AMD's Brook+. Output: a table of the IL programs that its compiler makes of its samples, and
+whether each gives AMD's CPU run-time's answers here.
 
 ``python -m verification.il_oracle --checkout DIR [--device cpu] [--sample NAME] [--work DIR]``
 

@@ -1,4 +1,4 @@
-"""Random instructions of every kind in; what the translator and the reference interpreter disagree about out.
+"""Input: random instructions of every kind. Output: what the translator and the reference interpreter disagree about.
 
     python -m verification.isa_instructions --count 2000 --seed 1 [--target gfx900] [--rows v_perm_b32,…]
 

@@ -1,4 +1,4 @@
-"""Rows of the instruction tables in; for random operands, what their two evaluators disagree about out.
+"""Input: rows of the instruction tables. Output: what their two evaluators disagree about, for random operands.
 
     python -m verification.isa_semantics --count 4096 --seed 1 [--rows v_div_scale_f32,…]
 

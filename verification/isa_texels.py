@@ -1,4 +1,5 @@
-"""Random image and formatted buffer instructions in; what translator and reference interpreter disagree about out.
+"""Input: random image and formatted buffer instructions. Output: what translator and reference interpreter disagree
+about.
 
     python -m verification.isa_texels --count 2000 --seed 1 [--target gfx900] [--rows image_sample_l,…]
 

@@ -1,4 +1,4 @@
-"""A function and items in; what it returns for each, computed in other processes that may crash or hang, out."""
+"""Input: a function and items. Output: what it returns for each, computed in other processes that may crash or hang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The device library on this machine: a built-in's name and types pass in, a function over NumPy arrays passes out."""
+"""The device library on this machine. Input: a built-in's name and types. Output: a function over NumPy arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests pass in; whether they pass with memory that is overwritten as soon as it is freed comes out.
+"""Input: the tests. Output: whether they pass with memory that is overwritten as soon as it is freed.
 
 ``python -m verification.poisoned [ARGUMENT OF PYTEST …]``
 

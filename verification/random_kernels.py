@@ -1,4 +1,5 @@
-"""A seed in; a random OpenCL C kernel whose result is fully defined, with the sizes and arguments to run it, out.
+"""Input: a seed. Output: a random OpenCL C kernel whose result is fully defined, with the sizes and arguments to run
+it.
 
 Everything that the language leaves open is kept out: signed overflow (arithmetic goes through unsigned types), division
 by zero, conversions out of range, races, contraction of floating-point operations. So any two right implementations

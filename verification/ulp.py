@@ -1,4 +1,4 @@
-"""The device library's maths functions pass in; their largest errors in ULP, against mpmath, pass out.
+"""Input: the device library's maths functions. Output: their largest errors in ULP, against mpmath.
 
 python verification/ulp.py                      print the table
 python verification/ulp.py --update             write it into docs/opencl.md

@@ -1,4 +1,4 @@
-"""What a side of the comparison is: a case goes in, runnable versions of it come out."""
+"""A side of the comparison. Input: a case. Output: runnable versions of it."""
 
 from __future__ import annotations
 

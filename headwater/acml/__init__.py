@@ -1,4 +1,5 @@
-"""AMD Core Math Library's routines, on the processor and on streams: names in, functions out, found when first used.
+"""AMD Core Math Library's routines, on the processor and on streams. Input: names. Output: functions, found when first
+used.
 
 Two sets of names: ACML's own (``acml.dgemm("N", "N", m, n, k, …)``, over memory in Fortran's order) and those of NumPy
 and SciPy (``acml.solve(a, b)``).

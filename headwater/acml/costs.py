@@ -1,4 +1,4 @@
-"""A way to compute passes in; what it costs, measured once on this machine and kept, passes out.
+"""Input: a way to compute. Output: what it costs, measured once on this machine and kept.
 
 Costs are seconds for starting, bytes a second over the link, and rates by the size of the work. They are kept in the
 cache under the names of the way and of the machine, and measured again where the cache has none.

@@ -1,4 +1,4 @@
-"""ACML's Fourier transforms: a name in, the function in ACML's order of arguments out.
+"""ACML's Fourier transforms. Input: a name. Output: the function in ACML's order of arguments.
 
 ``info = zfft1d(mode, n, x, comm)`` transforms in place. Both directions are scaled by 1/sqrt(n). Mode -1 is forward, 1
 backward; 0 and 100 prepare, for which there is nothing to do here; -2 and 2 are both. ``comm`` may be None.

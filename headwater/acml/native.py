@@ -1,4 +1,4 @@
-"""A routine's row passes in; a function that calls SciPy's BLAS or LAPACK over arrays' own memory passes out.
+"""Input: a routine's row. Output: a function that calls SciPy's BLAS or LAPACK over arrays' own memory.
 
 SciPy publishes the addresses of its Fortran routines in ``scipy.linalg.cython_blas`` and ``cython_lapack``. Nothing is
 copied: an array is memory in Fortran's order, as it is for ACML's C interface. All arguments are tested before the

@@ -1,4 +1,4 @@
-"""A name of the library passes in; the function passes out, imported when it is first asked for."""
+"""Input: a name of the library. Output: the function, imported when it is first asked for."""
 
 from __future__ import annotations
 

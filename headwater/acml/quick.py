@@ -1,5 +1,5 @@
-"""A routine's row, a loop of NumPy, or a transform passes in; a builtin function of Python passes out that tests and
-makes its usual calls quickly.
+"""Input: a routine's row, a loop of NumPy, or a transform. Output: a builtin function of Python that tests and makes
+its usual calls quickly.
 
 The functions are in `call.c`, and follow a plan that is written here. That of routines takes calls whose flags are
 capital letters, whose sizes are Python's ints, and whose arrays are of the right type and in Fortran's order. All

@@ -1,4 +1,4 @@
-"""The tables of BLAS' and LAPACK's routines: a routine is a row, in; parameters with their extents pass out.
+"""The tables of BLAS' and LAPACK's routines. Input: a row for each routine. Output: parameters with their extents.
 
 A row has names, then parameters in Fortran's order. ``?gemm:sdcz`` stands for sgemm, dgemm, cgemm and zgemm, whose
 elements are float32, float64, complex64 and complex128. Parameters:

@@ -1,5 +1,5 @@
-"""A product of arrays passes in; the result passes out, computed by the processor, a device, or both, whatever is
-predicted to be fastest here.
+"""Input: a product of arrays. Output: the result, computed by the processor, a device, or both, whatever is predicted
+to be fastest here.
 
 Costs of each way are measured once a machine (`headwater.acml.costs`). If several ways share a product, tiles of rows
 come from one queue; how many rows a way takes next follows from how fast its last tile was. Simulated chips take part

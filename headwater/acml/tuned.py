@@ -1,4 +1,4 @@
-"""A chip's name passes in; the matrix product that was found fastest on its cycle model, and its rate there, pass out.
+"""Input: a chip's name. Output: the matrix product that was found fastest on its cycle model, and its rate there.
 
 `tuned.toml` holds a row a chip and type: the kernel's block, and the published rate with its source. VLIW chips have a
 kernel in ATI IL (`tuned_il.py`), chips of GCN one in OpenCL C (`tuned.cl`), as their authors had.

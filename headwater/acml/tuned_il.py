@@ -1,4 +1,4 @@
-"""The sizes of a block in; the text of a matrix product in ATI IL for VLIW chips out.
+"""Input: the sizes of a block. Output: the text of a matrix product in ATI IL for VLIW chips.
 
 The kernel is the kind that reached the published rates of 2008 to 2010: a pixel shader whose factors are textures, A
 with its rows as columns. For each l a thread reads ``rows`` texels of A and ``columns`` of B, and makes a block of C

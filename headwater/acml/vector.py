@@ -1,4 +1,4 @@
-"""ACML_MV, the vector maths library: a name in, the function over arrays out.
+"""ACML_MV, the vector maths library. Input: a name. Output: the function over arrays.
 
 ``vrda_exp(n, x, y)`` and its kind write y[i] = exp(x[i]) for the first n elements; ``fastexp(x)`` takes one number;
 ``vrd4_exp`` and ``vrs4_expf`` are the functions of two and four numbers that compilers called, over arrays of that

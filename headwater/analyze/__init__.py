@@ -1,4 +1,4 @@
-"""A kernel and chips go in; a report of its machine code, its limits and its estimated time on each chip comes out.
+"""Input: a kernel and chips. Output: a report of its machine code, its limits and its estimated time on each chip.
 Nothing is run.
 
 The package is called as a function: ``headwater.analyze("median.cl", device=["hd4870", "vega64"])``.

@@ -1,4 +1,4 @@
-"""Published measurements, with their estimates and simulations, go in; the accuracy page and its picture come out."""
+"""Input: published measurements, with their estimates and simulations. Output: the accuracy page and its picture."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A kernel, a chip and the assumptions of a launch pass in; everything that can be said without running it passes
-out."""
+"""Input: a kernel, a chip and the assumptions of a launch. Output: everything that can be said without running it."""
 
 from __future__ import annotations
 

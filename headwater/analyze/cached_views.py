@@ -1,4 +1,4 @@
-"""Files, chips and options of an analysis pass in; its views pass out, from the disk cache if nothing has changed.
+"""Input: files, chips and options of an analysis. Output: its views, from the disk cache if nothing has changed.
 
 Nothing heavy is imported where they are found there: showing a report again costs little more than starting Python.
 """

@@ -1,4 +1,4 @@
-"""What the analyzer estimates of a launch, and what a simulation found, pass in; why they differ passes out."""
+"""Input: what the analyzer estimates of a launch, and what a simulation found. Output: why they differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels (files, texts, programs) and chips' names pass in; a `Report` of each on each passes out."""
+"""Input: kernels (files, texts, programs) and chips' names. Output: a `Report` of each on each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A name passes in; what it means, as a metric, an instruction or a field of one, passes out."""
+"""Input: a name. Output: what it means, as a metric, an instruction or a field of one."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Blocks and their successors pass in; loops, and how often each block runs on the shortest, mean and longest path,
-out.
+"""Input: blocks and their successors. Output: loops, and how often each block runs on the shortest, mean and longest
+path.
 
 A loop is a strongly connected part of the graph; its header is where it is entered. Loops are found outermost first,
 each by taking away the edges back to the header of the one around it (so code with several entries to a loop, which no

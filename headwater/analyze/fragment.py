@@ -1,4 +1,4 @@
-"""Analyses pass in; what a notebook shows of them passes out, as HTML."""
+"""Input: analyses. Output: what a notebook shows of them, as HTML."""
 
 from __future__ import annotations
 

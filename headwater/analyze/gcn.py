@@ -1,4 +1,4 @@
-"""A kernel of a GCN code object passes in; what its machine code is made of, as `Code`, passes out."""
+"""Input: a kernel of a GCN code object. Output: what its machine code is made of, as `Code`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report passes in; one self-contained HTML page, charts and matching lines of source and machine code in it, out."""
+"""Input: a report. Output: one self-contained HTML page, charts and matching lines of source and machine code in it."""
 
 from __future__ import annotations
 

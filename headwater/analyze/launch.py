@@ -1,4 +1,4 @@
-"""What is known of a launch passes in; its work-items, or an even choice of its wavefronts, pass out as arrays."""
+"""Input: what is known of a launch. Output: its work-items, or an even choice of its wavefronts, as arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses of wavefronts' lanes pass in; the cache lines that they touch and the address units' cycles pass out."""
+"""Input: addresses of wavefronts' lanes. Output: the cache lines that they touch and the address units' cycles."""
 
 from __future__ import annotations
 

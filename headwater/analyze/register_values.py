@@ -1,4 +1,4 @@
-"""A GCN kernel's start and its instructions pass in; what its registers hold in chosen wavefronts of a launch, out.
+"""Input: a GCN kernel's start and its instructions. Output: what its registers hold in chosen wavefronts of a launch.
 
 Nothing is loaded but arguments and what else a launch tells a kernel, so most registers hold nothing known; those that
 indices, sizes and constants alone decide do. Within a loop a value is ``start + step × iteration``.

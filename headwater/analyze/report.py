@@ -1,4 +1,4 @@
-"""Analyses pass in; they as text, as a page and as plain values pass out."""
+"""Input: analyses. Output: the same as text, as a page and as plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel file (Brook+, OpenCL C, ATI IL, machine code) and a chip pass in; its kernels' `Code`, and its texts, out.
+"""Input: a kernel file (Brook+, OpenCL C, ATI IL, machine code) and a chip. Output: its kernels' `Code`, and its texts.
 
 What was read from a source is kept in the disk cache under everything that it depends on, so that a second look
 compiles and decodes nothing.

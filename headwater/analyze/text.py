@@ -1,4 +1,4 @@
-"""A report passes in; the text of a terminal, with or without colours, passes out. Rich lays the tables out."""
+"""Input: a report. Output: the text of a terminal, with or without colours. Rich lays the tables out."""
 
 from __future__ import annotations
 

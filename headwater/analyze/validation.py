@@ -1,4 +1,4 @@
-"""Published measurements pass in; what static estimates say of each, and how far off they are, passes out.
+"""Input: published measurements. Output: what static estimates say of each, and how far off they are.
 
 The rows are `benchmarks/validation/*.toml`. A row has ``id``, ``device`` (a chip's name), ``chip`` (tables of figures
 that the measured board had otherwise), ``measured``, ``unit``, ``source`` and ``kind`` ("M" measured, "A" the vendor's

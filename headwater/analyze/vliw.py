@@ -1,4 +1,4 @@
-"""A kernel file and a VLIW chip pass in; its machine code, and what that is made of, passes out.
+"""Input: a kernel file and a VLIW chip. Output: its machine code, and what that is made of.
 
 IL goes to the compiler of `headwater.isa.vliw.compiler`; what the vendor's or LLVM's compilers made is read as it is.
 """

@@ -1,4 +1,4 @@
-"""Whatever holds numbers passes in (arrays, DLPack, buffer protocol); a NumPy view of the same memory passes out."""
+"""Input: an object that holds numbers (array, DLPack, buffer protocol). Output: a NumPy view of the same memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Disk cache of compiled things: a key made of everything that matters goes in, the directory with the files comes out.
+"""The disk cache of compiled results. Input: a key made of everything that matters. Output: the directory with the
+files.
 
 Entries are immutable directories named by their key. They appear by one rename, so a reader sees a whole entry or none;
 a manifest with sizes and checksums tells a damaged entry from a good one, and a damaged one counts as absent. Several

@@ -1,4 +1,5 @@
-"""The environment, /proc and /sys in; the instruction set that code for this machine may use, and its caches, out.
+"""Input: the environment, /proc and /sys. Output: the instruction set that code for this machine may use, and its
+caches.
 
 It is this processor's own, or with HEADWATER_CPU that of an x86-64 level which more processors have: one cache of
 compiled code then serves them all, and what runs on the lesser ones can be tried on a greater.

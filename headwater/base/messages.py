@@ -1,4 +1,4 @@
-"""Messages pass in and out of pipes between a process and the workers that it started: bytes, or Python objects."""
+"""Messages, bytes or Python objects, in both directions over the pipes between a process and the workers it started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The path of a shared library that was compiled here passes in; its functions pass out.
+"""Input: the path of a shared library that was compiled here. Output: its functions.
 
 Paths are of the cache's entries (`headwater.cache`), which has made sure that nobody else could write them.
 """

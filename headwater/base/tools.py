@@ -1,4 +1,4 @@
-"""A tool's name passes in; the function of a higher package that does the work, imported when first asked for, out.
+"""Input: a tool's name. Output: the function of a higher package that does the work, imported when first asked for.
 
 Kernels of `headwater.runtime` have methods (``report``, ``simulate``) that the analyzer and the cycle model implement,
 which are above it. Whoever assembles the packages says which function a tool is (``headwater/__init__.py``).

@@ -1,4 +1,4 @@
-"""Paths and contents pass in; files on disk, all of them or none, pass out.
+"""Input: paths and contents. Output: files on disk, all of them or none.
 
 Each file is complete under another name before the first gets its own. What is no regular file, such as ``/dev/null``
 or a pipe, is written to and never replaced; a symbolic link stays one, and what it leads to is written.

@@ -1,4 +1,4 @@
-"""The file of the arena and the host's address of it pass in; arrays over parts of that memory pass out."""
+"""Input: the file of the arena and the host's address of it. Output: arrays over parts of that memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes of a connection pass in; requests go to the service that answers them, and their replies pass out.
+"""Input: bytes of a connection. Output: the replies of the service that answers its requests.
 
 Each connection has a thread of its own: the host uses as many as it has threads that wait. The first one ends the
 process when it is closed, as it is when the host ends in whatever way.

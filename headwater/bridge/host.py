@@ -1,4 +1,4 @@
-"""A program's words and what to change of the environment pass in; the program runs, and its exit code passes out."""
+"""Runs a program. Input: its words and what to change of the environment. Output: its exit code."""
 
 from __future__ import annotations
 

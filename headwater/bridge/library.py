@@ -1,4 +1,4 @@
-"""A shim's C and a system's name pass in; the shared library that a host program loads passes out.
+"""Input: a shim's C and a system's name. Output: the shared library that a host program loads.
 
 Wheels contain it for every system of `TARGETS` (``build_backend.py``). Elsewhere it is compiled at its first use by
 Zig's C driver, which has the C libraries' headers of every system, and kept in the cache. On Linux it wants a C library

@@ -1,4 +1,4 @@
-"""Tables of messages pass in; the C header that writes and reads them, and packed and unpacked records, pass out.
+"""Input: tables of messages. Output: the C header that writes and reads them, and packed and unpacked records.
 
 A request is ``u32 message, u32 bytes`` and its record; a reply ``i32 status, u32 bytes`` and its record. Numbers are
 little-endian and lie one after the other without gaps. Text and ``bytes`` are a ``u32`` length and that many bytes, a

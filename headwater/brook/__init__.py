@@ -1,5 +1,5 @@
-"""The Brook+ 1.4 kernel language: the text of a ``.br`` file passes in, OpenCL C with the description of its kernels
-passes out.
+"""The Brook+ 1.4 kernel language. Input: the text of a ``.br`` file. Output: OpenCL C with the description of its
+kernels.
 """
 
 from __future__ import annotations

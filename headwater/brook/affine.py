@@ -1,4 +1,4 @@
-"""A checked kernel passes in, those of its gather indices that are the position plus a bounded offset pass out.
+"""Input: a checked kernel. Output: those of its gather indices that are the position plus a bounded offset.
 
 Most gathers of Brook+ programs read near the thread's own position. Far from the border such an index needs no
 clamping, and without it neighbouring threads visibly read neighbouring elements, which is what makes them fast.

@@ -1,5 +1,5 @@
-"""A ``.br`` file's text passes in, the two files that ``headwater brcc`` writes (OpenCL C and a Python module) pass
-out as text.
+"""Input: a ``.br`` file's text. Output: the two files that ``headwater brcc`` writes (OpenCL C and a Python module) as
+text.
 """
 
 from __future__ import annotations

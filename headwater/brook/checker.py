@@ -1,4 +1,4 @@
-"""The syntax tree of a file passes in, its kernels with everything resolved and typed pass out; a fault is a
+"""Input: the syntax tree of a file. Output: its kernels with everything resolved and typed; a fault is a
 ``SourceError``.
 """
 

@@ -1,4 +1,4 @@
-"""A generated kernel's condition and the numbers in it pass in, whether it holds passes out.
+"""Input: a generated kernel's condition and the numbers in it. Output: whether it holds.
 
 A condition is a tuple of tests that must all hold. A test is in reverse Polish notation: numbers, names and the
 operators ``+ - * / min max < <= ==``, the last of them a comparison: ``("domain.x", "shape.a.x", 2, "-", "<=")``.

@@ -1,4 +1,4 @@
-"""What the parts of the checker share for one file: options and declarations pass in, errors and warnings pass out."""
+"""What the parts of the checker share for one file. Input: options and declarations. Output: errors and warnings."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A checked expression and the type that its place wants pass in, the same with its conversion made explicit passes
-out; what the rules do not convert is a ``SourceError``.
+"""Input: a checked expression and the type that its place wants. Output: the same with its conversion made explicit;
+what the rules do not convert is a ``SourceError``.
 """
 
 from __future__ import annotations

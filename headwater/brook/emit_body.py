@@ -1,4 +1,4 @@
-"""A checked kernel's statements and expressions pass in, lines of OpenCL C pass out.
+"""Input: a checked kernel's statements and expressions. Output: lines of OpenCL C.
 
 Expressions are printed with as few parentheses as C's precedence allows. Conditions of one component are C's 0 or 1,
 those of

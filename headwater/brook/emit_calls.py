@@ -1,6 +1,4 @@
-"""A call of a built-in function with printed arguments passes in, the OpenCL C expression that does the same passes
-out.
-"""
+"""Input: a call of a built-in function with printed arguments. Output: the OpenCL C expression that does the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A checked kernel passes in, the OpenCL C of its body function and of its ``__kernel`` entries passes out.
+"""Input: a checked kernel. Output: the OpenCL C of its body function and of its ``__kernel`` entries.
 
 The body becomes a function on one element; every entry finds its element, loads the inputs, calls the body and stores
 the outputs.

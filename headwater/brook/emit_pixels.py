@@ -1,4 +1,4 @@
-"""A checked kernel passes in, the OpenCL C of pixel shaders for R600 and R700 passes out.
+"""Input: a checked kernel. Output: the OpenCL C of pixel shaders for R600 and R700.
 
 The body is printed as for buffers; only how elements are reached differs. Input streams and gather arrays are textures,
 out streams colour outputs, a scatter array is the global buffer, constant arrays are constant buffers.

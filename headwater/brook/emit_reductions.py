@@ -1,4 +1,4 @@
-"""A checked reduction passes in, the OpenCL C of its body function and of its ``__kernel`` entries passes out."""
+"""Input: a checked reduction. Output: the OpenCL C of its body function and of its ``__kernel`` entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indices, extents, numbers and types pass in; their text in OpenCL C passes out."""
+"""Input: indices, extents, numbers and types. Output: their text in OpenCL C."""
 
 from __future__ import annotations
 

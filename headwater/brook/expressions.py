@@ -1,4 +1,4 @@
-"""An expression of the syntax tree passes in, the same with types and with its conversions made explicit passes out."""
+"""Input: an expression of the syntax tree. Output: the same with types and with its conversions made explicit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checked expressions and kernels pass in, what is known about them before they run passes out."""
+"""Input: checked expressions and kernels. Output: what is known about them before they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built-in functions of Brook+ 1.4: a name passes in, what it accepts and gives passes out.
+"""The built-in functions of Brook+ 1.4. Input: a name. Output: what it accepts and gives.
 
 The accepted set is that of the original compiler (Brook+ 1.4.1, ``cgBuiltin.cpp``); all arguments of a call have one
 type.

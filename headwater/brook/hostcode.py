@@ -1,5 +1,5 @@
-"""Preprocessed text of a ``.br`` file passes in, the places of its kernels, structs and typedefs pass out; the rest is
-host C++.
+"""Input: preprocessed text of a ``.br`` file. Output: the places of its kernels, structs and typedefs; the rest is host
+C++.
 
 Host code is never parsed, only skipped: brackets are matched outside strings. A stretch that does not close
 (unbalanced by

@@ -1,4 +1,4 @@
-"""The ends of an iterator stream pass in, its values pass out."""
+"""Input: the ends of an iterator stream. Output: its values."""
 
 from __future__ import annotations
 

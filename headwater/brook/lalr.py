@@ -1,4 +1,4 @@
-"""Text and a grammar's tables pass in, what a builder's methods make of it passes out; a fault is ``Unexpected``."""
+"""Input: text and a grammar's tables. Output: what a builder's methods make of it; a fault is ``Unexpected``."""
 
 from __future__ import annotations
 

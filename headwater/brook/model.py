@@ -1,5 +1,5 @@
-"""A translated Brook+ module: what the translator found in a ``.br`` file passes in, what a host needs to launch its
-kernels passes out.
+"""A translated Brook+ module. Input: what the translator found in a ``.br`` file. Output: what a host needs to launch
+its kernels.
 
 The types here are plain frozen dataclasses. They load from JSON without the parser, so that a cached translation costs
 nothing but reading a file. Nothing here imports more than the standard library (NumPy only inside ``dtype``).

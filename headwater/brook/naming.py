@@ -1,4 +1,4 @@
-"""Names as the user wrote them pass in, names safe in OpenCL C pass out."""
+"""Input: names as the user wrote them. Output: names safe in OpenCL C."""
 
 from __future__ import annotations
 

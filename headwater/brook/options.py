@@ -1,4 +1,4 @@
-"""The option string of a Brook+ translation passes in, the settings that it stands for pass out."""
+"""Input: the option string of a Brook+ translation. Output: the settings that it stands for."""
 
 from __future__ import annotations
 

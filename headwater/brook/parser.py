@@ -1,4 +1,4 @@
-"""Prepared text passes in, the syntax tree of its kernels, structs and typedefs passes out."""
+"""Input: prepared text. Output: the syntax tree of its kernels, structs and typedefs."""
 
 from __future__ import annotations
 

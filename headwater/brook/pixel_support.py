@@ -1,4 +1,4 @@
-"""Types and names of helper functions that a pixel shader's OpenCL C calls pass in, the functions' text passes out.
+"""Input: types and names of helper functions that a pixel shader's OpenCL C calls. Output: the functions' text.
 
 What the functions named ``__hw_vliw_…`` do is said in `headwater.il.from_llvm.drawing`, which makes IL of their calls.
 """

@@ -1,4 +1,4 @@
-"""The text of a ``.br`` file passes in, the same text without comments and directives, its macros replaced, passes out.
+"""Input: the text of a ``.br`` file. Output: the same text without comments and directives, its macros replaced.
 
 Lines keep their numbers. The directives obeyed under ``-pp`` are those of Brook+ 1.4 (Brook+ Programming Guide,
 "Preprocessor"):

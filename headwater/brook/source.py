@@ -1,5 +1,5 @@
-"""A source text and what has been done to it pass in, positions and error messages in terms of what the user wrote
-pass out.
+"""Input: a source text and what has been done to it. Output: positions and error messages in terms of what the user
+wrote.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of helper functions that generated code calls pass in, their OpenCL C text passes out."""
+"""Input: names of helper functions that generated code calls. Output: their OpenCL C text."""
 
 from __future__ import annotations
 

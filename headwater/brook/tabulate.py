@@ -1,4 +1,4 @@
-"""The grammar passes in, the parser's tables (``grammar.json``) pass out.
+"""Input: the grammar. Output: the parser's tables (``grammar.json``).
 
 Run it after a change of the grammar: ``python -m headwater.brook.tabulate``. Lark builds the LALR(1) tables. Parsing
 itself does without Lark: loading it and building the tables would take longer

@@ -1,4 +1,4 @@
-"""The text of a ``.br`` file passes in, a ``BrookModule`` (OpenCL C and the description of its kernels) passes out."""
+"""Input: the text of a ``.br`` file. Output: a ``BrookModule`` (OpenCL C and the description of its kernels)."""
 
 from __future__ import annotations
 

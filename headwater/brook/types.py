@@ -1,4 +1,4 @@
-"""Types of Brook+ values and the symbols that carry them: names as written pass in, comparable types pass out."""
+"""Types of Brook+ values and the symbols that carry them. Input: names as written. Output: comparable types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CAL's compiler: IL or assembly text passes in, an object for one target, linked to an image, passes out (calcl.h)."""
+"""CAL's compiler. Input: IL or assembly text. Output: an object for one target, linked to an image (calcl.h)."""
 
 from __future__ import annotations
 

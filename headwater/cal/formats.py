@@ -1,4 +1,4 @@
-"""A resource's format passes in; how its elements lie in memory, and what a program's registers see of them, pass out.
+"""Input: a resource's format. Output: how its elements lie in memory, and what a program's registers see of them.
 
 AMD, CAL Programming Guide, "CALformat": formats of 32 and 64 bits are moved as they are. Narrower ones are converted by
 the fetch unit and the colour output: UNORM to 0 … 1, SNORM to -1 … 1, integers to 32-bit integers, halves to floats.

@@ -1,4 +1,4 @@
-"""Domain parameters: a program that reads ``v0`` … ``v7`` passes in, one that computes them from its position out.
+"""Domain parameters. Input: a program that reads ``v0`` … ``v7``. Output: one that computes them from its position.
 
 The hardware's interpolator hands a pixel program what lies between three corners of the domain. Here the program does
 it, with a plane's equation for each parameter, ``at + across * x + down * y``, from a constant buffer of its own.

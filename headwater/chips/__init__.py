@@ -1,4 +1,4 @@
-"""A chip's name or the path of a TOML file passes in; the `Chip` passes out.
+"""Input: a chip's name or the path of a TOML file. Output: the `Chip`.
 
 The files beside this module are named for their boards; each lists its other names. A file of one's own may begin with
 ``base = "vega64"`` and change what differs.

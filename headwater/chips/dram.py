@@ -1,4 +1,4 @@
-"""The kind of a board's memory passes in; how its DRAM works, from makers' data sheets, passes out.
+"""Input: the kind of a board's memory. Output: how its DRAM works, from makers' data sheets.
 
 Times are in nanoseconds, as data sheets state them, because they hardly depend on the clock. Sources, by letter: [H]
 Hynix, H5GQ1H24AFR, 1-Gbit GDDR5, at 6 Gbit/s, as DRAMsim3 states its figures (configs/GDDR5_1Gb_x32.ini); [Q] Qimonda,

@@ -1,4 +1,4 @@
-"""A chip and what a kernel needs of its compute units pass in; how many wavefronts can be resident passes out.
+"""Input: a chip and what a kernel needs of its compute units. Output: how many wavefronts can be resident.
 
 A compute unit takes a whole work-group or none (AMD, Vega Instruction Set Architecture, 2.3), so every limit is counted
 in work-groups; the smallest counts. Registers are given out per wavefront, in granules, from each SIMD's file; LDS per

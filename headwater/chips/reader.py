@@ -1,4 +1,4 @@
-"""The text of a TOML file passes in; a checked `Chip`, or what is wrong with the file, passes out."""
+"""Input: the text of a TOML file. Output: a checked `Chip`, or what is wrong with the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chip and words like ``memory_clock_mhz=1200`` pass in; the changed chip, and what was changed, pass out."""
+"""Input: a chip and words like ``memory_clock_mhz=1200``. Output: the changed chip, and what was changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of a command line pass in; what the command prints and its exit code pass out.
+"""Input: the words of a command line. Output: what the command prints and its exit code.
 
 Exit codes: 0 done, 1 devices disagree (``run --verify``), 2 bad input, 70 a defect of Headwater, 130 interrupted,
 143 ended by SIGTERM.

@@ -1,4 +1,4 @@
-"""GCN or VLIW assembly passes in; a code object or an image that can be loaded and run passes out."""
+"""Input: GCN or VLIW assembly. Output: a code object or an image that can be loaded and run."""
 
 from __future__ import annotations
 

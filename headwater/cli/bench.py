@@ -1,4 +1,4 @@
-"""Which device to measure passes in; a table of times and ratios, made by the benchmarks' programs, passes out."""
+"""Input: which device to measure. Output: a table of times and ratios, made by the benchmarks' programs."""
 
 from __future__ import annotations
 

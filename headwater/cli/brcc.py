@@ -1,4 +1,4 @@
-"""A Brook+ file passes in; readable OpenCL C and a Python module whose functions are its kernels pass out."""
+"""Input: a Brook+ file. Output: readable OpenCL C and a Python module whose functions are its kernels."""
 
 from __future__ import annotations
 

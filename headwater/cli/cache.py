@@ -1,4 +1,4 @@
-"""A word, show or clear, passes in; what the disk cache of compiled kernels holds, or held, passes out."""
+"""Input: a word, show or clear. Output: what the disk cache of compiled kernels holds, or held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A word, run or path, passes in; a program on CAL's devices, or where CAL's C libraries lie, passes out."""
+"""Input: a word, run or path. Output: a program run on CAL's devices, or where CAL's C libraries are."""
 
 from __future__ import annotations
 

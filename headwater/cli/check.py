@@ -1,4 +1,4 @@
-"""Kernel files pass in; a line for everything that is wrong with them, for people and editors, passes out."""
+"""Input: kernel files. Output: a line for everything that is wrong with them, for people and editors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""A source passes in; a code object or CAL image, or what comes before it, for an AMD GPU that need not be here passes
-out.
-"""
+"""Input: a source. Output: a code object or CAL image, or what comes before it, for an AMD GPU that need not be
+here."""
 
 from __future__ import annotations
 

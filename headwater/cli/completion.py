@@ -1,4 +1,4 @@
-"""A shell's name passes in; a script passes out that completes commands, options, chips and kernels in that shell."""
+"""Input: a shell's name. Output: a script that completes commands, options, chips and kernels in that shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A device passes in; a photograph cleaned by median filters and a million priced options, with times, pass out."""
+"""Input: a device. Output: a photograph cleaned by median filters and a million priced options, with times."""
 
 from __future__ import annotations
 

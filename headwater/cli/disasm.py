@@ -1,4 +1,4 @@
-"""A code object, or a kernel's source, passes in; its machine code as text passes out."""
+"""Input: a code object, or a kernel's source. Output: its machine code as text."""
 
 from __future__ import annotations
 

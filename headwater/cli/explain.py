@@ -1,4 +1,4 @@
-"""A name passes in; what it means passes out."""
+"""Input: a name. Output: what it means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ATI IL files, or OpenCL C for a VLIW chip, pass in; what is wrong with them, or IL, or OpenCL C of it, passes out."""
+"""Input: ATI IL files, or OpenCL C for a VLIW chip. Output: what is wrong with them, or IL, or OpenCL C of it."""
 
 from __future__ import annotations
 

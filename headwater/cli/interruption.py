@@ -1,4 +1,4 @@
-"""The signals that end a command pass in; one message that says what was interrupted, and an exit code, pass out.
+"""Input: the signals that end a command. Output: one message that says what was interrupted, and an exit code.
 
 Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt in the main thread, so that launches stop, files that are half
 written go, and the compiler's processes end.

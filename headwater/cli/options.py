@@ -1,4 +1,4 @@
-"""A command's options are declared here once; words of a command line pass in, a namespace passes out."""
+"""A command's options, each declared once. Input: words of a command line. Output: a namespace."""
 
 from __future__ import annotations
 

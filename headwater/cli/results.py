@@ -1,4 +1,4 @@
-"""Names of files that a command reads and writes pass in; a refusal passes out where they cannot be that."""
+"""Input: names of files that a command reads and writes. Output: an error if they cannot be read or written."""
 
 from __future__ import annotations
 

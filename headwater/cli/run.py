@@ -1,4 +1,4 @@
-"""A kernel's file and its data pass in; the kernel's outputs, as files, text or JSON, pass out (``headwater run``)."""
+"""Input: a kernel's file and its data. Output: the kernel's outputs, as files, text or JSON (``headwater run``)."""
 
 from __future__ import annotations
 

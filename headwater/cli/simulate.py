@@ -1,4 +1,4 @@
-"""A kernel's file, its data and chips pass in; how long the kernel takes on each, and why, passes out."""
+"""Input: a kernel's file, its data and chips. Output: how long the kernel takes on each, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel's file and its data pass in; what its instructions did on a simulated chip passes out."""
+"""Input: a kernel's file and its data. Output: what its instructions did on a simulated chip."""
 
 from __future__ import annotations
 

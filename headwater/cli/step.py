@@ -1,4 +1,4 @@
-"""A kernel's file and its data pass in; its run, instruction by instruction, passes out (``headwater step``)."""
+"""Input: a kernel's file and its data. Output: its run, instruction by instruction (``headwater step``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line that a user types at ``headwater step`` passes in; what it does to the stepper, and the answer, pass out."""
+"""Input: a line that a user types at ``headwater step``. Output: what it does to the stepper, and the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stepper's state passes in; lines for a terminal pass out."""
+"""Input: the stepper's state. Output: lines for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan passes in; a directory with a row for each of its points, and tables made of it, pass out."""
+"""Input: a plan. Output: a directory with a row for each of its points, and tables made of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows and pixels pass in; tables and small pictures on a terminal pass out."""
+"""Input: rows and pixels. Output: tables and small pictures on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An address passes in; the page is served there until it is interrupted."""
+"""Input: an address. Serves the page there until it is interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published measurements pass in; what estimates say of them, and how far off they are, passes out."""
+"""Input: published measurements. Output: what estimates say of them, and how far off they are."""
 
 from __future__ import annotations
 

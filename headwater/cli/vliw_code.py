@@ -1,4 +1,4 @@
-"""VLIW images and raw machine code pass in, text passes out, and back: ``disasm`` and ``asm`` for these chips."""
+"""Input: VLIW images and raw machine code. Output: text, and back: ``disasm`` and ``asm`` for these chips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs written for Numba-CUDA pass in, with this module for their ``cuda``; they run on Headwater's devices.
+"""Runs programs written for Numba-CUDA, with this module for their ``cuda``, on Headwater's devices.
 
 What has 64 bits in Numba because nothing says otherwise has 32 here: integers that are literals or Python's, and
 floating-point numbers that meet no float64.

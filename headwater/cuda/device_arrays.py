@@ -1,4 +1,4 @@
-"""Arrays and shapes pass in; arrays on the current device, as Numba-CUDA's programs handle them, pass out."""
+"""Input: arrays and shapes. Output: arrays on the current device, as Numba-CUDA's programs handle them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python functions with Numba-CUDA's decorators pass in; kernels that are launched with blocks of threads pass out."""
+"""Input: Python functions with Numba-CUDA's decorators. Output: kernels that are launched with blocks of threads."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ class Reduce:
         self._partial, self._finish = PythonKernel(partial), PythonKernel(finish)
 
     def __call__(self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0) -> Any:
-        """Reduce the first ``size`` elements; the result passes out, or goes to ``res[0]``."""
+        """Reduce the first ``size`` elements and return the result, or store it in ``res[0]``."""
         array = to_device(arr)
         if array.ndim != 1:
             raise UsageError(f"arrays of one dimension are reduced, not of {array.ndim}", hint="array.ravel()")

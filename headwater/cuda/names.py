@@ -1,4 +1,4 @@
-"""Numba-CUDA's names in kernels pass in; what the translator makes of them, and their plain meaning, pass out."""
+"""Input: Numba-CUDA's names in kernels. Output: what the translator makes of them, and their plain meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A number of states passes in; generators of random numbers for kernels, xoroshiro128+ each, pass out.
+"""Input: a number of states. Output: generators of random numbers for kernels, xoroshiro128+ each.
 
 Blackman and Vigna, "Scrambled linear pseudorandom number generators" (2018), with the rotations 55, 14 and 36 of the
 first version. The states are filled by SplitMix64 from the seed and their number.

@@ -1,4 +1,4 @@
-"""Names of Numba's types pass in; types of kernels in Python, and signatures made of them, pass out."""
+"""Input: names of Numba's types. Output: types of kernels in Python, and signatures made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The name of something that ships with the package (photograph, example, benchmark) passes in, its path passes out."""
+"""Input: the name of something that ships with the package (photograph, example, benchmark). Output: its path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HIP source text and options pass in; LLVM IR as that of OpenCL C and what each kernel's arguments are pass out.
+"""Input: HIP source text and options. Output: LLVM IR as that of OpenCL C and what each kernel's arguments are.
 
 clang compiles the device's half of the language for the machine that is asked for. Work-item functions, barriers and
 mathematics have the names of OpenCL C's built-ins in our header, so that the device library defines them.

@@ -1,4 +1,4 @@
-"""clang's error in a HIP program passes in; it with what to do where the host's half of HIP was called passes out."""
+"""Input: clang's error in a HIP program. Output: the error with a remedy if the host's half of HIP was called."""
 
 from __future__ import annotations
 

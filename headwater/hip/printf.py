@@ -1,4 +1,5 @@
-"""HIP's module with calls of C's printf in; it with OpenCL C's, whose strings are literals where they lie, out."""
+"""Input: HIP's module with calls of C's printf. Output: the module with OpenCL C's, whose format strings are
+literals."""
 
 from __future__ import annotations
 

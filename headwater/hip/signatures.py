@@ -1,4 +1,4 @@
-"""clang's module of a HIP program, with what it tells debuggers, in; its kernels' names and arguments out."""
+"""Input: clang's module of a HIP program with its debug information. Output: its kernels' names and arguments."""
 
 from __future__ import annotations
 

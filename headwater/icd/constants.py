@@ -1,4 +1,4 @@
-"""Names of OpenCL's C interface pass in; their numbers pass out, to C and to Python.
+"""Input: names of OpenCL's C interface. Output: their numbers, to C and to Python.
 
 Numbers are those of the OpenCL 3.0 API specification and of the registry's cl.xml, without the prefix ``CL_``.
 """

@@ -1,4 +1,4 @@
-"""Where an OpenCL loader looks passes in; the library and the ``.icd`` file that tell it of the platform pass out."""
+"""Input: where an OpenCL loader looks. Output: the library and the ``.icd`` file that registers the platform."""
 
 from __future__ import annotations
 

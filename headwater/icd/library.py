@@ -1,4 +1,4 @@
-"""A system's name passes in; the shared library that an OpenCL loader takes passes out."""
+"""Input: a system's name. Output: the shared library that an OpenCL loader takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an OpenCL host and its server say to each other, as tables; the C header and the functions for it pass out.
+"""What an OpenCL host and its server say to each other, as tables. Output: the C header and the functions for it.
 
 The answer to `LAUNCH` is a reply for each launch, in order.
 

@@ -1,1 +1,2 @@
-"""ATI IL, the virtual instruction set of ATI Stream: text in; a checked `Program`, text again, or OpenCL C out."""
+"""ATI IL, the virtual instruction set of ATI Stream. Input: text. Output: a checked `Program`, text again, or OpenCL
+C."""

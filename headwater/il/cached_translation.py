@@ -1,4 +1,4 @@
-"""ATI IL's text passes in; its `Translation` passes out: translated now, or from the cache.
+"""Input: ATI IL's text. Output: its `Translation`: translated now, or from the cache.
 
 What knows IL is imported only where it has to be translated.
 """

@@ -1,4 +1,4 @@
-"""A `Program` passes in; what it declares and uses, found to be consistent, passes out.
+"""Input: a `Program`. Output: what it declares and uses, found to be consistent.
 
 The parser knows one line at a time. Here the lines are held against each other: declarations against uses, the ends of
 blocks against their beginnings, calls against functions.

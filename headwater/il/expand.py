@@ -1,4 +1,4 @@
-"""A `Program` with operations that others can say passes in; the same program without them passes out.
+"""Input: a `Program` with operations that others can say. Output: the same program without them.
 
 They are integers of 64 bits, products with matrices, loads and stores of bytes and shorts, Direct3D 9's constants of
 one bit and its division of coordinates, and a few names. What stands for one is IL text, with ``{t}`` the first of

@@ -1,4 +1,4 @@
-"""A `Program` with IL's older forms passes in; the same program by what every translator knows passes out.
+"""Input: a `Program` with IL's older forms. Output: the same program by what every translator knows.
 
 Those of Direct3D 9: constants that ``def`` gives (``c#``, ``i#``), the address register ``a0``, and ``loop i#``, which
 goes round as often as the constant's x says, with ``aL`` beginning at its y and growing by its z.

@@ -1,4 +1,4 @@
-"""Values as texts pass in; pieces of OpenCL C about them pass out."""
+"""Input: values as texts. Output: pieces of OpenCL C about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ATI IL text passes in; a `Program`, each operation known and each operand well formed, passes out."""
+"""Input: ATI IL text. Output: a `Program`, each operation known and each operand well formed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A `Program` passes in; its text passes out, which reads back as the same program."""
+"""Input: a `Program`. Output: its text, which reads back as the same program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pixel shader with derivatives passes in; how one work-item of OpenCL C finds its neighbours' values passes out.
+"""Input: a pixel shader with derivatives. Output: how one work-item of OpenCL C finds its neighbours' values.
 
 Work-items cannot look at each other's registers wherever they are. So a work-item runs the program for each pixel of
 its quad, 2 x 2, up to the first derivative, and notes the operand there; then up to the second, for which it knows the

@@ -1,4 +1,4 @@
-"""A `Program` of ATI IL passes in; OpenCL C that does the same, and what its kernel takes, pass out.
+"""Input: a `Program` of ATI IL. Output: OpenCL C that does the same, and what its kernel takes.
 
 Registers are four untyped lanes in IL and ``uint4`` in OpenCL C, fields of one structure that every function gets: the
 compiler takes it apart again, as nothing in it is indexed; arrays lie beside it. An operation's meaning is its row of

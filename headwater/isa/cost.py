@@ -1,4 +1,4 @@
-"""The cost column of an instruction table passes in; `Cost` passes out: what issues an operation, and what it costs."""
+"""Input: the cost column of an instruction table. Output: `Cost`: what issues an operation, and what it costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An ELF file's bytes pass in; its header, sections, segments, symbols and notes pass out, every bound checked.
+"""Input: an ELF file's bytes. Output: its header, sections, segments, symbols and notes, every bound checked.
 
 Little-endian files of 32 and 64 bits, as GPUs' compilers write them (System V ABI, chapters 4 and 5).
 """

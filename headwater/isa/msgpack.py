@@ -1,4 +1,4 @@
-"""MessagePack bytes pass in; dictionaries, lists, strings and numbers pass out. Strict; only what metadata uses."""
+"""Input: MessagePack bytes. Output: dictionaries, lists, strings and numbers. Strict; only what metadata uses."""
 
 from __future__ import annotations
 

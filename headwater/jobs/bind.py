@@ -1,4 +1,4 @@
-"""A kernel's parameters and the words of a command line pass in; each parameter's value and the sizes to run pass out.
+"""Input: a kernel's parameters and the words of a command line. Output: each parameter's value and the sizes to run.
 
 Words may be in order or named (``width=600``). What is left out is worked out where there is one right answer:
 

@@ -1,4 +1,5 @@
-"""An array and devices pass in; streams, a part of the array on each device, pass out, and stay between launches."""
+"""Input: an array and devices. Output: streams, a part of the array on each device, which stay there between
+launches."""
 
 from __future__ import annotations
 

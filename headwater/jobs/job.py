@@ -1,4 +1,4 @@
-"""A bound kernel and a device pass in; its outputs, and how long it took, pass out."""
+"""Input: a bound kernel and a device. Output: its outputs, and how long it took."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel, its arguments and devices pass in; the results of one launch that all of the devices share pass out.
+"""Input: a kernel, its arguments and devices. Output: the results of one launch that all of the devices share.
 
 The domain is cut along its slowest dimension. Each device takes one piece after the other; how large its next one is
 follows from how fast its last one was, so that all end at about the same time.

@@ -1,1 +1,1 @@
-"""LLVM IR text passes in; a model of its functions, rewritten text, or object code passes out."""
+"""Input: LLVM IR text. Output: a model of its functions, rewritten text, or object code."""

@@ -1,4 +1,4 @@
-"""Instructions pass in, one by one; the text of blocks and functions of LLVM IR passes out.
+"""Input: instructions one by one. Output: the text of blocks and functions of LLVM IR.
 
 All code of ours that makes functions writes them through this: the vectoriser, the emulators' translators, the device
 library's synthesis and the passes that put checks into a program. What they know beyond the text (lanes and types,

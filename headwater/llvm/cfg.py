@@ -1,4 +1,4 @@
-"""A function's blocks in; its loops, dominators, control dependences and a loop-compact order out."""
+"""Input: a function's blocks. Output: its loops, dominators, control dependences and a loop-compact order."""
 
 from __future__ import annotations
 

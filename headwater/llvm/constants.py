@@ -1,4 +1,4 @@
-"""The text of a constant array in, its bytes in memory out.
+"""Input: the text of a constant array. Output: its bytes in memory.
 
 It stays text: a program's table has millions of numbers, of which each would be a value of the model.
 """

@@ -1,4 +1,4 @@
-"""Processors pass in, by name; what their gathers cost passes out, measured on each."""
+"""Input: processors by name. Output: what their gathers cost, measured on each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LLVM IR text in, a module out: its functions to be rewritten line by line, or read whole into a small model.
+"""Input: LLVM IR text. Output: a module: its functions to be rewritten line by line, or read whole into a small model.
 
 A module is cut once into the lines of its parts; an instruction's line is read into the model when somebody asks for
 it, and no second time. ``str()`` of a module is its text for LLVM: only comments and empty lines are gone.

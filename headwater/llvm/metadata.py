@@ -1,4 +1,4 @@
-"""The text of a metadata node in; its fields, elements, strings and numbers out."""
+"""Input: the text of a metadata node. Output: its fields, elements, strings and numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LLVM IR text in, modules out; optimised modules in, object code for this machine out.
+"""Input: LLVM IR text. Output: modules, and object code for this machine of optimised ones.
 
 It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the worker process imports it. All code
 generators share it; nothing is imported here that takes long, as the first kernel waits for it.

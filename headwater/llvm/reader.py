@@ -1,4 +1,4 @@
-"""One line of LLVM IR in, the instruction that it is out."""
+"""Input: one line of LLVM IR. Output: the instruction that it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of LLVM IR in, their parts out.
+"""Input: lines of LLVM IR. Output: their parts.
 
 What is looked for in the text of IR is looked for here, and nowhere outside of this package.
 """

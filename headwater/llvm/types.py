@@ -1,4 +1,4 @@
-"""LLVM type texts in, `Type` values with sizes and alignments (host data layout, 64-bit pointers) out."""
+"""Input: LLVM type texts. Output: `Type` values with sizes and alignments (host data layout, 64-bit pointers)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C source of ours passes in; object code for this machine, from the disk cache, passes out."""
+"""Input: C source of ours. Output: object code for this machine, from the disk cache."""
 
 from __future__ import annotations
 

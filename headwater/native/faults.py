@@ -1,4 +1,4 @@
-"""A checked run's error record passes in; a `KernelFault` naming line, work-item, access and argument passes out."""
+"""Input: a checked run's error record. Output: a `KernelFault` naming line, work-item, access and argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A compiler process passes in, and has a limit to its memory from then on: a hostile source shall cost no more."""
+"""Limits the memory of a compiler process, so that a hostile source cannot exhaust the machine."""
 
 from __future__ import annotations
 

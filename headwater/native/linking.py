@@ -1,4 +1,4 @@
-"""Relocatable ELF objects for a GPU pass in; a shared object that a loader takes, or why there is none, passes out."""
+"""Input: relocatable ELF objects for a GPU. Output: a shared object that a loader takes, or why there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A compiled launch passes in as a `Task`; worker threads run it until no work-group is left.
+"""Input: a compiled launch as a `Task`. Worker threads run it until no work-group is left.
 
 The compiled entry takes batches of groups from an atomic counter in the launch block, so any number of threads may join
 at any time, and one that comes late finds nothing left and returns. ctypes releases the interpreter's lock meanwhile.

@@ -1,4 +1,4 @@
-"""Object files in; the shared library that they make on this system, or on another one, out.
+"""Input: object files. Output: the shared library that they make on this system, or on another one.
 
 The linkers are those of the package ``ziglang``: lld for ELF and for Windows, Zig's own for Mach-O. No compiler, SDK or
 C library of the machine is needed. On Linux what a library does not define (``memcpy``, ``fma``, …) is looked for in

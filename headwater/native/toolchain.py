@@ -1,4 +1,4 @@
-"""Arguments of clang or lld, from the package ``ziglang``, pass in; what they print and their exit status pass out."""
+"""Input: arguments of clang or lld, from the package ``ziglang``. Output: what they print and their exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to compile in, results out, computed in a process of its own: LLVM may abort and its caller live on."""
+"""Input: requests to compile. Output: results, computed in a process of its own, because LLVM may abort it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""OpenCL C source passes in; host code for it passes out."""
+"""Input: OpenCL C source. Output: host code for it."""

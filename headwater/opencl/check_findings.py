@@ -1,4 +1,4 @@
-"""What code for checks has printed of its findings passes in (`headwater.opencl.checked`); sentences pass out."""
+"""Input: what code for checks has printed of its findings (`headwater.opencl.checked`). Output: sentences."""
 
 from __future__ import annotations
 

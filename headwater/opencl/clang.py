@@ -1,4 +1,4 @@
-"""OpenCL C source text and build options pass in; LLVM IR for spir64 and what each kernel's arguments are pass out."""
+"""Input: OpenCL C source text and build options. Output: LLVM IR for spir64 and what each kernel's arguments are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The front end's IR in; kernels ready to vectorise, and from vectorised kernels object code for this machine, out.
+"""Input: the front end's IR. Output: kernels ready to vectorise, and from vectorised kernels object code for this
+machine.
 
 It knows llvmlite. LLVM may abort the process: only `headwater.native.worker` imports this.
 """

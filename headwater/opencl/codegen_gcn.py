@@ -1,4 +1,4 @@
-"""The front end's amdgcn IR in; it with the device library, optimised, or assembly text or object code of it, out.
+"""Input: the front end's amdgcn IR. Output: the IR with the device library, optimised; or assembly text or object code.
 
 It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the worker process imports it.
 """

@@ -1,4 +1,5 @@
-"""The front end's r600 IR in; it with the device library, optimised, and only instructions that ATI IL has, out.
+"""Input: the front end's r600 IR. Output: the IR with the device library, optimised, with only instructions that ATI IL
+has.
 
 It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the worker process imports it.
 """

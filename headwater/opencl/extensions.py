@@ -1,4 +1,4 @@
-"""What a device can do passes in; the extensions and optional features of OpenCL C that it has pass out, by name and as
+"""Input: what a device can do. Output: the extensions and optional features of OpenCL C that it has, by name and as
 clang's flags.
 
 The one place that says so: macros of programs, built-in functions that clang declares, and what the OpenCL platform

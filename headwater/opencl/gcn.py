@@ -1,4 +1,5 @@
-"""OpenCL C source in; a code object with AMD GCN machine code, as ROCm's loader takes it, and its kernels, out."""
+"""Input: OpenCL C source. Output: a code object with AMD GCN machine code, as ROCm's loader takes it, and its
+kernels."""
 
 from __future__ import annotations
 

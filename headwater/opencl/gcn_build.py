@@ -1,4 +1,4 @@
-"""OpenCL C or assembly in; a code object with AMD GCN machine code, and its kernels, out.
+"""Input: OpenCL C or assembly. Output: a code object with AMD GCN machine code, and its kernels.
 
 What `headwater.opencl.gcn` does where the cache has nothing. It is apart because launches of known code wait for
 each import.

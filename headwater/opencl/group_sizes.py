@@ -1,4 +1,4 @@
-"""A module in; the same with a kernel's reqd_work_group_size in place of the size of a group, out.
+"""Input: a module. Output: the same with a kernel's reqd_work_group_size in place of the size of a group.
 
 LLVM sees by itself to what get_global_id needs of it for GCN, but only where that is loaded in one place.
 """

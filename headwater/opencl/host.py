@@ -1,4 +1,4 @@
-"""OpenCL C source in; native code of its kernels for this machine, in shared libraries in the disk cache, out.
+"""Input: OpenCL C source. Output: native code of its kernels for this machine, in shared libraries in the disk cache.
 
 What the code shares with its threads and the launcher is `headwater.native.launch_block`.
 """

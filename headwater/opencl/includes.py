@@ -1,4 +1,4 @@
-"""An OpenCL C source and where its includes are looked for pass in; the files that decide what it becomes pass out.
+"""Input: an OpenCL C source and where its includes are looked for. Output: the files that its compilation depends on.
 
 clang tells which files it has read, but not where it had looked in vain before: a header that appears there later is
 the one that is included. And it waits for ever for a pipe, and takes a device for an empty file; both are refused here.

@@ -1,4 +1,4 @@
-"""Names of built-ins that a kernel calls pass in; LLVM IR that defines them, and all they need, passes out."""
+"""Input: names of built-ins that a kernel calls. Output: LLVM IR that defines them, and all they need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A module that asks clang's own built-ins for maths in; one that calls OpenCL C's functions for it, out.
+"""Input: a module that asks clang's own built-ins for maths. Output: one that calls OpenCL C's functions for it.
 
 ``__builtin_sin``, ``__builtin_elementwise_pow`` and the like become intrinsics of LLVM, for which some targets have
 code, some call a C library, and some stop LLVM.

@@ -1,4 +1,4 @@
-"""An LLVM module of a program in; it with all that it calls of the device library, or what is wrong with it, out.
+"""Input: an LLVM module of a program. Output: the module with all that it calls of the device library, or the error.
 
 It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the worker process imports it.
 """

@@ -1,4 +1,4 @@
-"""Itanium-mangled names of OpenCL built-ins pass in; function names with parameter types pass out, and the way back."""
+"""Input: itanium-mangled names of OpenCL built-ins. Output: function names with parameter types, and the way back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of OpenCL C's built-in functions pass out, for spelling hints and for tests of completeness."""
+"""The names of OpenCL C's built-in functions, for spelling hints and for tests of completeness."""
 
 from __future__ import annotations
 

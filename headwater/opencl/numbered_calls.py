@@ -1,4 +1,4 @@
-"""A module with calls of ``__hw_vliw_…`` functions in, the same with their constant numbers in the names out.
+"""Input: a module with calls of ``__hw_vliw_…`` functions. Output: the same with their constant numbers in the names.
 
 Such a function reads one of several textures, say, by a number that the machine code has in the instruction. To LLVM
 the number is an argument: it makes one call of those in both arms of an ``if`` and chooses the number. It does not make

@@ -1,4 +1,4 @@
-"""A printf format and its argument slots pass in; the text to print passes out (OpenCL C 1.2 specification 6.12.13)."""
+"""Input: a printf format and its argument slots. Output: the text to print (OpenCL C 1.2 specification 6.12.13)."""
 
 from __future__ import annotations
 

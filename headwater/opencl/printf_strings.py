@@ -1,4 +1,4 @@
-"""A module for GCN in; the same with other strings in calls of printf where LLVM would garble them, out.
+"""Input: a module for GCN. Output: the same with other strings in calls of printf where LLVM would garble them.
 
 LLVM writes a format's line feed as backslash and n but leaves a backslash alone: here it becomes \\134. And it does not
 store the zeros that end a string of 0, 4, 8, … bytes, although it makes room for them: a byte 1 is put after.

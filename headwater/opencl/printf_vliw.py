@@ -1,4 +1,4 @@
-"""A module for r600 with calls of printf in; it with stores of records in their place, and their formats, out.
+"""Input: a module for r600 with calls of printf. Output: the module with stores of records instead, and their formats.
 
 Records and formats are those of `headwater.runtime.simulated.printf_memory`: LLVM writes them for GCN chips itself, but
 not for r600. A call whose format, or one of whose strings, is no literal stays as it is, to be refused at its line.

@@ -1,4 +1,4 @@
-"""A program's linked module passes in; it passes out with names for its variables that all of its libraries share.
+"""Input: a program's linked module. Output: the module with names for its variables that all of its libraries share.
 
 OpenCL's program-scope variables live as long as the program, and all of its kernels use the same ones. But each kernel
 becomes a library of its own, and another one for groups of another shape. So each library defines all variables, as

@@ -1,4 +1,4 @@
-"""A program's IR with debug information, and what is wanted in it, pass in; places in its source pass out."""
+"""Input: a program's IR with debug information, and what is wanted in it. Output: places in its source."""
 
 from __future__ import annotations
 

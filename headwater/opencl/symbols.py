@@ -1,4 +1,4 @@
-"""Names of a program pass in; the symbols that LLVM IR has for them, of plain characters only, pass out, and back.
+"""Input: names of a program. Output: the symbols that LLVM IR has for them, of plain characters only, and back.
 
 LLVM prints names with other characters than letters of ASCII, digits, ``_``, ``.`` and ``-`` within quotes, each byte
 of UTF-8 escaped. All that reads IR here reads plain names, so that such characters (``$`` is one) are written by their

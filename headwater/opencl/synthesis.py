@@ -1,4 +1,4 @@
-"""A built-in's mangled name and declaration pass in; LLVM IR that defines it by rule passes out."""
+"""Input: a built-in's mangled name and declaration. Output: LLVM IR that defines it by rule."""
 
 from __future__ import annotations
 

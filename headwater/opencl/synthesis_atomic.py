@@ -1,4 +1,4 @@
-"""Atomic built-ins: name and types pass in, IR with LLVM's atomic instructions passes out."""
+"""Atomic built-ins. Input: name and types. Output: IR with LLVM's atomic instructions."""
 
 from __future__ import annotations
 

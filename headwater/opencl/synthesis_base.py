@@ -1,4 +1,4 @@
-"""Instructions pass in, one by one; the text of an LLVM function passes out."""
+"""Input: instructions one by one. Output: the text of an LLVM function."""
 
 from __future__ import annotations
 

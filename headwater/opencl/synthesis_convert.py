@@ -1,4 +1,4 @@
-"""Conversions, convert_T[_sat][_rounding] (OpenCL C 1.2 specification 6.2.3): name and types pass in, IR passes out."""
+"""Conversions, convert_T[_sat][_rounding] (OpenCL C 1.2 specification 6.2.3). Input: name and types. Output: IR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Image functions: name and types pass in, IR that calls the image unit passes out."""
+"""Image functions. Input: name and types. Output: IR that calls the image unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""clang's module in; it without the contents of large constant tables, and these as bytes and as object code, out.
+"""Input: clang's module. Output: the module without the contents of large constant tables, and these as bytes and as
+object code.
 
 The text of a table is several times its bytes, and each stage would read and write it anew, for each kernel. Without
 it a table is a symbol that is defined elsewhere: `object_code` is linked to a kernel's.

@@ -1,1 +1,1 @@
-"""Streams and arrays pass in; pictures of them in files, notebooks, terminals and windows pass out."""
+"""Input: streams and arrays. Output: pictures of them in files, notebooks, terminals and windows."""

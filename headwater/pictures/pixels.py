@@ -1,4 +1,4 @@
-"""A stream or an array of numbers passes in; its pixels, 8 bits of red, green, blue and opacity each, pass out."""
+"""Input: a stream or an array of numbers. Output: its pixels, 8 bits of red, green, blue and opacity each."""
 
 from __future__ import annotations
 

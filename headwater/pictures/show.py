@@ -1,4 +1,4 @@
-"""A stream, or a function that computes one after the other, passes in; what is seen of it passes out.
+"""Input: a stream, or a function that computes one after the other. Output: pictures in a window, a notebook or a file.
 
 Pictures are copies: what is on a device is read back when it is looked at, after what its default queue holds.
 """

@@ -1,1 +1,2 @@
-"""Kernels written as Python functions pass in; OpenCL C with their line numbers, or their plain run, passes out."""
+"""Input: kernels written as Python functions. Output: OpenCL C with their line numbers, or their run in plain
+Python."""

@@ -1,4 +1,4 @@
-"""An array and indices pass in; the C text of the element, or an array of what is left, passes out."""
+"""Input: an array and indices. Output: the C text of the element, or an array of what is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call of a function of the language of kernels passes in; what it means in OpenCL C passes out."""
+"""Input: a call of a function of the language of kernels. Output: what it means in OpenCL C."""
 
 from __future__ import annotations
 

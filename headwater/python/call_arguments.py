@@ -1,4 +1,4 @@
-"""A call's arguments pass in; their values, as many as there may be, pass out."""
+"""Input: a call's arguments. Output: their values, as many as there may be."""
 
 from __future__ import annotations
 

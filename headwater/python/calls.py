@@ -1,4 +1,4 @@
-"""A call in a kernel passes in; what it means in OpenCL C passes out."""
+"""Input: a call in a kernel. Output: what it means in OpenCL C."""
 
 from __future__ import annotations
 

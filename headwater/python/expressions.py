@@ -1,4 +1,4 @@
-"""Typed operands pass in; typed OpenCL C, with Python's meaning of the operators, passes out.
+"""Input: typed operands. Output: typed OpenCL C, with Python's meaning of the operators.
 
 Integers narrower than 32 bits compute as int32, as in C; wider ones as themselves. Literals take the type of what they
 meet. Where a floating-point type meets an integer, the floating-point type wins.

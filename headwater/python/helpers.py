@@ -1,4 +1,4 @@
-"""Names of Python's operators on C's types pass in; the OpenCL C functions that compute them pass out."""
+"""Input: names of Python's operators on C's types. Output: the OpenCL C functions that compute them."""
 
 from __future__ import annotations
 

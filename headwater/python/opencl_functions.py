@@ -1,4 +1,4 @@
-"""A name of OpenCL C's built-in functions passes in; what it gives, and its meaning in plain Python, pass out."""
+"""Input: a name of OpenCL C's built-in functions. Output: what it gives, and its meaning in plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A function, sizes and arguments pass in; Python runs it for each work-item, and the arrays pass out as it left them.
+"""Runs a kernel in plain Python for each work-item. Input: a function, sizes and arguments. Output: the arrays as it
+left them.
 
 The work-items of a group are threads of which one runs at a time: it goes on until it waits at a barrier or ends. A
 debugger stops in them as in any function.
@@ -167,12 +168,12 @@ def atomic(name: str) -> Callable[[Any, Any, Any], Any]:
             array[index] = combine(old, old.dtype.type(value))
         return old
 
-    function.__doc__ = f"Atomically combine array[index] with a value ({name}); what was there before passes out."
+    function.__doc__ = f"Atomically combine array[index] with a value ({name}) and return what was there before."
     return function
 
 
 def compare_exchange(array: Any, index: Any, expected: Any, value: Any) -> Any:
-    """Atomically replace array[index] if it is as expected; what was there before passes out."""
+    """Atomically replace array[index] if it is as expected and return what was there before."""
     old = array[index]
     if old == expected:
         array[index] = value

@@ -1,4 +1,4 @@
-"""Arrays, and elements that are vectors or structs, pass in; what plain Python indexes as a kernel does passes out."""
+"""Input: arrays, and elements that are vectors or structs. Output: what plain Python indexes as a kernel does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function for elements of streams and arrays pass in; Python runs it for each element, and its results pass out."""
+"""Runs a function in plain Python for each element. Input: the function, streams and arrays. Output: its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call of print passes in; a call of OpenCL C's printf passes out."""
+"""Input: a call of print. Output: a call of OpenCL C's printf."""
 
 from __future__ import annotations
 

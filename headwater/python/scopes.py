@@ -1,4 +1,4 @@
-"""A function's syntax tree passes in; its variables, and where C declares them, pass out."""
+"""Input: a function's syntax tree. Output: its variables, and where C declares them."""
 
 from __future__ import annotations
 

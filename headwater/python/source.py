@@ -1,4 +1,4 @@
-"""A Python function passes in; its syntax tree and the lines of its file, or why there is none, pass out."""
+"""Input: a Python function. Output: its syntax tree and the lines of its file, or why there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Python function whose expressions have types passes in; the syntax tree of a Brook+ kernel's body passes out.
+"""Input: a Python function whose expressions have types. Output: the syntax tree of a Brook+ kernel's body.
 
 Brook+ converts nothing by itself, so each expression is made with the type that its place wants.
 """

@@ -1,4 +1,4 @@
-"""A Python function for elements of streams passes in; a Brook+ module, with all that Brook+ kernels have, passes out.
+"""Input: a Python function for elements of streams. Output: a Brook+ module, with all that Brook+ kernels have.
 
 The function's types come from the translator of kernels in Python. Its statements become the syntax tree that Brook+'s
 parser makes of a ``.br`` file, which Brook+'s own checker and emitters take from there.

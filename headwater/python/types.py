@@ -1,4 +1,4 @@
-"""Annotations and NumPy dtypes pass in; the types of kernels in Python pass out.
+"""Input: annotations and NumPy dtypes. Output: the types of kernels in Python.
 
 Types are values: equal ones are interchangeable, and they are part of a specialisation's key.
 """

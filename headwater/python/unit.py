@@ -1,4 +1,4 @@
-"""Functions of one program are collected here; one OpenCL C text, and what it captured of Python, pass out."""
+"""Collects functions of one program. Output: one OpenCL C text, and what it captured of Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An expression of a kernel passes in; its type and its C text pass out."""
+"""Input: an expression of a kernel. Output: its type and its C text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A vector type and numbers pass in; a vector that plain Python computes with passes out."""
+"""Input: a vector type and numbers. Output: a vector that plain Python computes with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels, arrays and a device's name pass in, results pass out: one interface over cpu and OpenCL devices."""
+"""Input: kernels, arrays and a device's name. Output: results: one interface over cpu and OpenCL devices."""
 
 from __future__ import annotations
 

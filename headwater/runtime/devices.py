@@ -1,4 +1,4 @@
-"""A device's name, or none, passes in; the `Device` to run on passes out."""
+"""Input: a device's name, or none. Output: the `Device` to run on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A launch passes in; an `Event` to wait on, with its times, passes out."""
+"""Input: a launch. Output: an `Event` to wait on, with its times."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""ATI IL, or images made of it, pass in; a program whose kernel `main` runs on any device passes out: by way of OpenCL
-C, or on VLIW chips as their machine code.
+"""Input: ATI IL, or images made of it. Output: a program whose kernel `main` runs on any device: by way of OpenCL C, or
+on VLIW chips as their machine code.
 
 A kernel takes IL's own names: textures ``i0, i1, …``, constant buffers ``cb0, …``, views ``uav0, …``, the global buffer
 ``g`` and outputs ``o0, …``, as arrays of 4- or 8-byte numbers (a double is two lanes). A texture's or output's array is

@@ -1,4 +1,4 @@
-"""Pixels in an array pass in; an image argument with its OpenCL channel order and type passes out."""
+"""Input: pixels in an array. Output: an image argument with its OpenCL channel order and type."""
 
 from __future__ import annotations
 

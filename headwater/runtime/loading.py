@@ -1,4 +1,4 @@
-"""A source file or text, or a file of machine code, passes in; a `Program` passes out."""
+"""Input: a source file or text, or a file of machine code. Output: a `Program`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A file of machine code passes in; a program whose kernels run on simulated devices passes out: a `MachineProgram`, or
-an `IlProgram` of a CAL image, whose IL other devices run.
+"""Input: a file of machine code. Output: a program whose kernels run on simulated devices: a `MachineProgram`, or an
+`IlProgram` of a CAL image, whose IL other devices run.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""OpenCL C or HIP passes in; a `Program` passes out, whose attributes are kernels to launch. Programs in other
-languages (`headwater.runtime.brook`, `headwater.runtime.il`) are made of the same parts."""
+"""Input: OpenCL C or HIP. Output: a `Program`, whose attributes are kernels to launch. Programs in other languages
+(`headwater.runtime.brook`, `headwater.runtime.il`) are made of the same parts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Launcher(Protocol):
         ...
 
     def simulate(self, *args: Any, device: Device | str | None = None, **options: Any) -> Any:
-        """Run the kernel on a simulated chip; a `headwater.timing.Report` of the cycles it takes there passes out.
+        """Run the kernel on a simulated chip and return a `headwater.timing.Report` of the cycles it takes there.
 
         ``device=``: the chip; by default that of a launch, which has to be one.
         """

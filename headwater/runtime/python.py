@@ -1,4 +1,4 @@
-"""A Python function passes in; a kernel that is specialised for its arguments at each launch passes out."""
+"""Input: a Python function. Output: a kernel that is specialised for its arguments at each launch."""
 
 from __future__ import annotations
 

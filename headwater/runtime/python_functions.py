@@ -1,5 +1,5 @@
-"""A Python function passes in; what kernels that are made of one have in common passes out: the types that it declares,
-its arguments in order, and whether what it took from outside still means the same."""
+"""Input: a Python function. Output: what kernels that are made of one have in common: the types that it declares, its
+arguments in order, and whether what it took from outside still means the same."""
 
 from __future__ import annotations
 

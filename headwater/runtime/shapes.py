@@ -1,4 +1,5 @@
-"""The sizes of a launch in, as a caller gives them; checked tuples, or a LaunchError that says what is wrong, out."""
+"""Input: the sizes of a launch as a caller gives them. Output: checked tuples, or a LaunchError that says what is
+wrong."""
 
 from __future__ import annotations
 

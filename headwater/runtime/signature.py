@@ -1,4 +1,4 @@
-"""A kernel argument's declared type passes in; the NumPy types it takes and the bytes of a value pass out."""
+"""Input: a kernel argument's declared type. Output: the NumPy types it takes and the bytes of a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An array or a shape passes in; a `Stream` passes out: an array that stays on its device between launches."""
+"""Input: an array or a shape. Output: a `Stream`: an array that stays on its device between launches."""
 
 from __future__ import annotations
 

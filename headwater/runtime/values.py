@@ -1,4 +1,4 @@
-"""Sizes and settings pass in; the launch arguments that are not arrays, `Local` and `Sampler`, pass out."""
+"""Input: sizes and settings. Output: the launch arguments that are not arrays, `Local` and `Sampler`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A launch on a simulated chip passes in; its state after any instruction, forwards and backwards, passes out.
+"""Input: a launch on a simulated chip. Output: its state after any instruction, forwards and backwards.
 
 It runs on the reference interpreters of both families (docs/step.md).
 """

@@ -1,4 +1,4 @@
-"""A launch on a GCN chip passes in; its wavefronts, run by the reference interpreter, pass out."""
+"""Input: a launch on a GCN chip. Output: its wavefronts, run by the reference interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C passes in at any time; it passes out as what it means to the process between two instructions only."""
+"""Delays Ctrl-C until the end of an instruction, where it means to the process what it does otherwise."""
 
 from __future__ import annotations
 

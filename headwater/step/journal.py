@@ -1,4 +1,4 @@
-"""Writes to memory pass in; the memory as it was at any mark that was made before passes out."""
+"""Input: writes to memory. Output: the memory as it was at any mark that was made before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that launches kernels on simulated chips passes in; a `Session` passes out, which steps through its launches.
+"""Input: a call that launches kernels on simulated chips. Output: a `Session`, which steps through its launches.
 
 The call runs in a thread of its own, which waits at each launch until that has been stepped to its end. So whatever
 launches a kernel can be stepped through, and goes on with the results as if the launch had been an ordinary one.

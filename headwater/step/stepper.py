@@ -1,4 +1,4 @@
-"""A launch passes in; it is run forwards and backwards as far as one wants, and its state passes out as plain values.
+"""Runs a launch forwards and backwards, as far as is asked for. Output: its state as plain values.
 
 Backwards is forwards from a snapshot: every 64 instructions registers are copied and the memory's journal gets a mark;
 of those that lie further back fewer are kept, so that memory stays bounded and any instruction can be gone back to.

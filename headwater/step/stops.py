@@ -1,4 +1,4 @@
-"""What a user wants to be stopped at, as text, passes in; breakpoints and watchpoints pass out."""
+"""Input: where a user wants to stop, as text. Output: breakpoints and watchpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A launch of a VLIW shader passes in; its wavefronts, run by the reference interpreter, pass out."""
+"""Input: a launch of a VLIW shader. Output: its wavefronts, run by the reference interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan of kernels, chips and figures goes in; a table with a row for each point comes out.
+"""Input: a plan of kernels, chips and figures. Output: a table with a row for each point.
 
 The package is called as a function: ``headwater.sweep("plan.toml", "results")``. docs/sweep.md describes plans, stores
 and tables.

@@ -1,4 +1,4 @@
-"""What both searches ask of candidates: points with their jobs pass in; what the store has of them passes out."""
+"""What both searches ask of candidates. Input: points with their jobs. Output: what the store has of them."""
 
 from __future__ import annotations
 

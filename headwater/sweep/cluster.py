@@ -1,4 +1,4 @@
-"""Tasks pass in; what the workers of a Dask cluster made of them passes out as events: see `headwater.sweep.local`.
+"""Input: tasks. Output: what the workers of a Dask cluster made of them as events: see `headwater.sweep.local`.
 
 A recording stays where it was made, as the result of a task of Dask's, and goes to the workers that replay it. Workers
 need Headwater and the files that the plan's arguments name; only the caller's machine needs the store.

@@ -1,4 +1,4 @@
-"""``headwater.sweep(plan)``: a plan passes in; a table with a row for each of its points passes out."""
+"""``headwater.sweep(plan)``. Input: a plan. Output: a table with a row for each of its points."""
 
 from __future__ import annotations
 

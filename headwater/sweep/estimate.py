@@ -1,4 +1,4 @@
-"""A plan passes in; how many points and jobs it has, and about how long they will take, pass out: a few are tried."""
+"""Input: a plan. Output: how many points and jobs it has, and about how long they will take: a few are tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An expression of a plan and the values of a point pass in; what the expression comes to passes out.
+"""Input: an expression of a plan and the values of a point. Output: what the expression comes to.
 
 Plans come from files, which may be a stranger's: an expression is read as a tree, of which only arithmetic, comparisons
 and a few functions are carried out. It can neither reach objects' attributes nor take long or much memory.

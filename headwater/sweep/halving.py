@@ -1,4 +1,4 @@
-"""A plan and a figure pass in; for each chip the point of the plan with the least of that figure passes out.
+"""Input: a plan and a figure. Output: for each chip the point of the plan with the least of that figure.
 
 Successive halving (K. Jamieson and A. Talwalkar, Non-stochastic best arm identification and hyperparameter
 optimization, AISTATS 2016): all points are replayed for a ninth of their work-groups, the best third of them for a

@@ -1,4 +1,4 @@
-"""Tasks pass in; what processes of this machine made of them passes out as events, in the order in which it was made.
+"""Input: tasks. Output: what processes of this machine made of them as events, in the order in which it was made.
 
 Each process has one thread for launches and works on one task after the other. It may die: that is an event, which says
 what it was at.

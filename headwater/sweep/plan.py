@@ -1,4 +1,4 @@
-"""A plan's text, or its tables, pass in; its points, grouped by what has to be run once for them, pass out.
+"""Input: a plan's text, or its tables. Output: its points, grouped by what has to be run once for them.
 
 docs/sweep.md describes plans. A *point* is a kernel with its arguments on a chip; a *job* is what points share that
 differ in the chip's figures only: one launch, which is recorded once.

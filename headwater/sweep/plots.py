@@ -1,4 +1,4 @@
-"""A table of a sweep passes in; a page of plots passes out: one file of HTML that loads nothing."""
+"""Input: a table of a sweep. Output: a page of plots: one file of HTML that loads nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reports of a point's launches pass in; its figures, as a row of a table has them, pass out."""
+"""Input: the reports of a point's launches. Output: its figures, as a row of a table has them."""
 
 from __future__ import annotations
 

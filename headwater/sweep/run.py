@@ -1,4 +1,4 @@
-"""A plan and a store pass in; the points that the store lacks, computed by an engine, pass into the store.
+"""Input: a plan and a store. Output: the points that the store lacks, computed by an engine and written to the store.
 
 One process decides what is done next and alone writes rows; workers record and replay. What has been written is never
 computed again, whoever is killed when: the next run asks the store.

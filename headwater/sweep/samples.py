@@ -1,4 +1,4 @@
-"""How many points, and in how many dimensions, pass in; points of the unit cube, spread at random or evenly, pass out.
+"""Input: how many points, and in how many dimensions. Output: points of the unit cube, spread at random or evenly.
 
 The same seed gives the same points everywhere, and the first points of a longer sample are a shorter one's.
 """

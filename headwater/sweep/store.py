@@ -1,4 +1,4 @@
-"""Rows of a sweep pass in, one for each point; a directory that keeps them, and whatever was kept, pass out.
+"""The directory that keeps a sweep's rows, one for each point. Input: rows. Output: rows that were kept.
 
 A file of a store is a sequence of records, each with a checksum, so that one damaged record costs no other. A file gets
 its name by one rename when it is complete, and is never changed: any number of processes, on any number of machines,

@@ -1,4 +1,4 @@
-"""The rows of a store pass in; a table, and its files for other programs, pass out.
+"""Input: the rows of a store. Output: a table, and its files for other programs.
 
 Rows are in the order of their points' values, so that the same points make the same table however they were computed.
 """

@@ -1,4 +1,4 @@
-"""A plan, a figure and a number of trials pass in; for each chip the best point that was tried passes out.
+"""Input: a plan, a figure and a number of trials. Output: for each chip the best point that was tried.
 
 The points that are tried are chosen by Optuna's tree-structured Parzen estimator (J. Bergstra and others, Algorithms
 for hyper-parameter optimization, NIPS 2011), which learns from those tried before. It is for plans with many more

@@ -1,4 +1,4 @@
-"""What a worker does: a job passes in, recorded, and points of it, replayed, pass out as rows."""
+"""What a worker does. Input: a job, which is recorded, and points of it, which are replayed. Output: rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cycle model: a trace and a chip in, how many cycles the kernel takes there and where they go out.
+"""The cycle model. Input: a trace and a chip. Output: how many cycles the kernel takes there, and where they go.
 
 ``kernel[global, local].simulate(…, device="vega64")`` is the usual way here; `Recorded` replays what any Python code
 launches, on any number of chips; `sweep` does so on all cores, for the `variants` of a chip, say.

@@ -1,4 +1,4 @@
-"""What a replay counted passes in; the same under the names of AMD's profilers passes out."""
+"""Input: what a replay counted. Output: the same under the names of AMD's profilers."""
 
 from __future__ import annotations
 

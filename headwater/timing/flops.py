@@ -1,4 +1,4 @@
-"""A trace's segments, how often they ran and with how many lanes pass in; floating-point operations pass out."""
+"""Input: a trace's segments, how often they ran and with how many lanes. Output: floating-point operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A launch that was replayed on a chip passes in; what changes of the chip would really bring passes out.
+"""Input: a launch that was replayed on a chip. Output: how much time changes of the chip would save.
 
 A unit that is busy for most of the time is no proof that more of it helps: wavefronts may wait for each other, or for
 something that is busy less. So the trace is replayed on the chip with one resource doubled, one after the other.

@@ -1,4 +1,4 @@
-"""A launch's buffers and a chip's link pass in; how long copies and the launch itself take passes out.
+"""Input: a launch's buffers and a chip's link. Output: how long copies and the launch itself take.
 
 Data goes to the board before the kernel and back behind it, by the DMA engine over PCI Express. Memory that the driver
 has not pinned is copied twice, first to memory that is (AMD Accelerated Parallel Processing, OpenCL Programming

@@ -1,4 +1,4 @@
-"""A chip passes in; its memory as numbers for both engines passes out."""
+"""Input: a chip. Output: its memory as numbers for both engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trace and a chip pass in; what the engine counted while it replayed the one on the other passes out."""
+"""Input: a trace and a chip. Output: what the engine counted while it replayed the one on the other."""
 
 from __future__ import annotations
 

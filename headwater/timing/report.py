@@ -1,4 +1,4 @@
-"""What a replay counted passes in; an answer to "how long, and why" passes out: a `Report`, and its text as JSON."""
+"""Input: what a replay counted. Output: an answer to "how long, and why": a `Report`, and its text as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Something that launches kernels passes in; its launches, recorded once and replayed on any chip, pass out."""
+"""Input: something that launches kernels. Output: its launches, recorded once and replayed on any chip."""
 
 from __future__ import annotations
 

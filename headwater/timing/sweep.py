@@ -1,4 +1,4 @@
-"""Launches that were recorded, and chips, pass in; a report of each on each passes out, made on all of the cores."""
+"""Input: launches that were recorded, and chips. Output: a report of each on each, made on all of the cores."""
 
 from __future__ import annotations
 

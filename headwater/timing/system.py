@@ -1,4 +1,4 @@
-"""Copies and kernels that a program gives to the queues of its boards pass in; when each of them ran passes out.
+"""Input: copies and kernels that a program gives to the queues of its boards. Output: when each of them ran.
 
     system = System(chips.find("vega64"))
     first, second = system.queue(), system.queue()

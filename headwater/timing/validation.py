@@ -1,4 +1,4 @@
-"""A published measurement, with a small kernel that does the same, passes in; what the cycle model says passes out.
+"""Input: a published measurement, with a small kernel that does the same. Output: what the cycle model says.
 
 A row has ``device`` (a chip's name), ``chip`` (tables of figures that the measured board had otherwise), ``kernel``
 ("file:function"), ``options``, ``global``, ``local``, ``arguments``, ``work`` and ``unit``. Times are those of

@@ -1,5 +1,5 @@
-"""A VLIW shader passes in; an error passes out if it has loops that wait for other work-groups, as of GCN kernels
-(`headwater.timing.spin`).
+"""Input: a VLIW shader. Output: an error if it has loops that wait for other work-groups, as `headwater.timing.spin`
+does for GCN kernels.
 
 Nothing in a VLIW load says that it is volatile. So a loop is taken to wait if whether it ends follows from loads alone
 whose addresses stay the same: only somebody else can end it. Where it counts its turns besides, it waits, too, if it

@@ -1,4 +1,4 @@
-"""Triton's signature and the values of a launch pass in; what the machine code takes, one by one, passes out."""
+"""Input: triton's signature and the values of a launch. Output: what the machine code takes, one by one."""
 
 from __future__ import annotations
 

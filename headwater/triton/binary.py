@@ -1,4 +1,4 @@
-"""A code object of Triton's and its description pass in; a `Binary`, which launches it on a simulated chip, out."""
+"""Input: a code object of Triton's and its description. Output: a `Binary`, which launches it on a simulated chip."""
 
 from __future__ import annotations
 

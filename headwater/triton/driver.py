@@ -1,4 +1,4 @@
-"""A simulated chip passes in; the driver by which Triton compiles for it, launches there and takes times passes out."""
+"""Input: a simulated chip. Output: the driver by which Triton compiles for it, launches there and takes times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tensor, an array or an address passes in; the host memory that a kernel may access through it passes out."""
+"""Input: a tensor, an array or an address. Output: the host memory that a kernel may access through it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function that launches Triton kernels passes in; the time that the cycle model gives its launches passes out."""
+"""Input: a function that launches Triton kernels. Output: the time that the cycle model gives its launches."""
 
 from __future__ import annotations
 

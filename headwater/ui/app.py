@@ -1,4 +1,4 @@
-"""A pool of workers and a token pass in; the page's server, an ASGI application, passes out.
+"""Input: a pool of workers and a token. Output: the page's server, an ASGI application.
 
 Everything that is computed goes through one web socket, whose handshake carries the token as a subprotocol (the only
 header that browsers let pages set there). Before anything else is looked at, Host and Origin must be the server's own.

@@ -1,4 +1,4 @@
-"""A process that has just begun passes in, and from then on touches little: what a hostile kernel could do is bounded.
+"""Restricts what a process that has just begun can access, to bound what a hostile kernel could do.
 
 Landlock (Linux 5.13; kernel documentation, "Landlock: unprivileged access control") takes away all files but those
 named, TCP, and signals to other processes; resource limits bound memory, the size of files and their number. Other

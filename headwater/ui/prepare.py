@@ -1,4 +1,4 @@
-"""Nothing passes in; what every kernel shares (engines, device libraries, run-time code) passes out into the cache.
+"""Puts what every kernel shares (engines, device libraries, run-time code) into the cache.
 
 The page's workers only read the cache, as what they compile must reach nobody else. So this process, which takes
 nothing from a browser, compiles what is the same for all of them.

@@ -1,5 +1,4 @@
-"""A request's files pass in by name; they lie in the worker's folder, and nothing else is named, or the request is
-refused."""
+"""Writes a request's files into the worker's folder, and refuses requests that name anything else."""
 
 from __future__ import annotations
 

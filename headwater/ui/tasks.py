@@ -1,4 +1,4 @@
-"""A request of the page passes in, as plain values; its answer passes out, as plain values. Runs in a worker."""
+"""Input: a request of the page, as plain values. Output: its answer, as plain values. Runs in a worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process that computes for the page: requests in, one JSON text for each out, until the pipe ends.
+"""The process that computes for the page. Input: requests. Output: one JSON text for each, until the pipe ends.
 
 It is confined (`headwater.ui.confine`) before it reads a request. Nothing that it writes is trusted: answers are
 JSON, whose size its parent bounds.

@@ -1,4 +1,4 @@
-"""Requests pass in; what worker processes answer passes out, or why there is no answer.
+"""Input: requests. Output: what worker processes answer, or why there is no answer.
 
 Each worker is a process of its own with limits to time, memory, output and files. One that goes wrong is killed with
 all that it has started, which costs its request only; another takes its place.

@@ -1,1 +1,1 @@
-"""Numbers and texts pass in; the parts of reports and pages that several packages show pass out."""
+"""Input: numbers and texts. Output: the parts of reports and pages that several packages show."""

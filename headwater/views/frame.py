@@ -1,4 +1,4 @@
-"""A page as one text passes in; what shows it inside a notebook, apart from the notebook's own page, passes out."""
+"""Input: a page as one text. Output: HTML that shows it inside a notebook, isolated from the notebook's own page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts and numbers pass in; what a notebook shows of an object passes out: a fragment of HTML without scripts.
+"""Input: texts and numbers. Output: what a notebook shows of an object: a fragment of HTML without scripts.
 
 Colours follow the notebook's theme where it says what they are (JupyterLab's variables), else the browser's. All text
 is escaped, and the styles reach nothing outside of the fragment.

@@ -1,4 +1,4 @@
-"""Texts and numbers pass in; the parts of a page that both reports are made of, and the whole page, pass out as HTML.
+"""Input: texts and numbers. Output: the parts of a page that both reports are made of, and the whole page as HTML.
 
 Nothing is loaded from elsewhere. Charts of bars are HTML, so that their words keep their size on a small screen; those
 with axes are `headwater.views.svg`. Colours are the classes of page.css.

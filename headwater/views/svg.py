@@ -1,4 +1,4 @@
-"""Numbers pass in; small charts as inline SVG pass out. Colours are the page's CSS classes."""
+"""Input: numbers. Output: small charts as inline SVG. Colours are the page's CSS classes."""
 
 from __future__ import annotations
 

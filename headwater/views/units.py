@@ -1,4 +1,4 @@
-"""Numbers pass in; the words that every view shows them with pass out."""
+"""Input: numbers. Output: the words that every view shows them with."""
 
 from __future__ import annotations
 

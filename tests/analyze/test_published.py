@@ -1,4 +1,4 @@
-"""Every published row is there and gets an estimate or a reason; the vendor's own arithmetic comes out."""
+"""Every published row is there and gets an estimate or a reason; the vendor's own arithmetic is reproduced."""
 
 import json
 import tomllib

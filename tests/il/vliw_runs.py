@@ -1,4 +1,4 @@
-"""OpenCL C, sizes and arguments in; what its IL for a VLIW chip leaves in memory, run on the cpu device, out."""
+"""Input: OpenCL C, sizes and arguments. Output: what its IL for a VLIW chip leaves in memory, run on the cpu device."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Calls of every built-in at every width: the source texts of kernels pass out, one for each group of functions."""
+"""Calls of every built-in at every width. Output: the source texts of kernels, one for each group of functions."""
 
 from headwater.opencl.names import (
     ATOM,

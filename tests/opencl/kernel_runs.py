@@ -1,4 +1,5 @@
-"""A kernel of tests/opencl/kernels, sizes and arguments in; its results, equal under every layout of work-items, out."""
+"""Input: a kernel of tests/opencl/kernels, sizes and arguments. Output: its results, equal under every layout of
+work-items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Code of an analysis in; its instructions' texts out, with the targets of branches counted from where the code begins."""
+"""Input: code of an analysis. Output: its instructions' texts, with the targets of branches counted from where the code
+begins."""
 
 import re
 

@@ -1,3 +1,3 @@
-"""A checkout of AMD's Brook+ 1.4.1 goes in, a table comes out: does Headwater give its CPU run-time's answers, kernel
-by kernel?
+"""Input: a checkout of AMD's Brook+ 1.4.1. Output: a table that says, kernel by kernel, whether Headwater gives its CPU
+run-time's answers.
 """

@@ -1,5 +1,4 @@
-"""A checkout of AMD's Brook+ goes in (``--checkout DIR``), a table of kernels that agree with Headwater or not comes
-out.
+"""Input: a checkout of AMD's Brook+ (``--checkout DIR``). Output: a table of kernels that agree with Headwater or not.
 
 ``python -m verification.brook_oracle --checkout DIR [--device cpu] [--sample NAME] [--kernel NAME] [--work DIR] [--json
 FILE] [--fused]``

@@ -1,4 +1,4 @@
-"""A Brook+ sample and arrays go in, what AMD's own compiler and CPU run-time make of them comes out.
+"""Input: a Brook+ sample and arrays. Output: what AMD's own compiler and CPU run-time make of them.
 
 AMD's ``brcc`` 1.4.1 and its run-time ``libbrook.so`` are 32-bit Linux binaries of 2009. They run on a present x86-64
 Linux with the i386 C and C++ run-time libraries; the C++ that ``brcc`` writes compiles with ``g++ -m32`` in the old GNU

@@ -1,4 +1,4 @@
-"""A kernel of AMD's samples goes in, the calls to compare come out: arguments and shapes for which every answer is
+"""Input: a kernel of AMD's samples. Output: the calls to compare: arguments and shapes for which every answer is
 defined.
 
 Shapes are awkward on purpose: one element, primes, odd widths, two dimensions that are not square, three and four

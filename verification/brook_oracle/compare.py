@@ -1,4 +1,4 @@
-"""Two answers of a kernel go in, how far apart they are comes out, in units in the last place, with what is allowed and
+"""Input: two answers of a kernel. Output: how far apart they are, in units in the last place, with what is allowed and
 why.
 """
 

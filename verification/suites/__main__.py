@@ -1,4 +1,4 @@
-"""Checkouts of public benchmark suites in; whether devices agree on the answers of their kernels, out.
+"""Input: checkouts of public benchmark suites. Output: whether devices agree on the answers of their kernels.
 
 Run as ``python -m verification.suites --checkout DIR --device cpu --device opencl:Portable``, where DIR holds folders
 ``gpu-rodinia`` (yuhc/gpu-rodinia), ``shoc`` (vetter/shoc) and ``PolyBench-ACC`` (cavazos-lab/PolyBench-ACC), or some of

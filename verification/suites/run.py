@@ -1,4 +1,4 @@
-"""A described program and devices in; its answers on each of them, compared, out."""
+"""Input: a described program and devices. Output: its answers on each of them, compared."""
 
 from __future__ import annotations
 

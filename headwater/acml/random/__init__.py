@@ -1,4 +1,5 @@
-"""A generator's name and seeds in; sequences of random numbers out, the same on the processor and on every device.
+"""Input: a generator's name and seeds. Output: sequences of random numbers, the same on the processor and on every
+device.
 
 `Generator` has the usual interface; `headwater.acml.random.states` the one of ACML, whose generators are arrays.
 """

@@ -1,4 +1,5 @@
-"""A generator, a size and a distribution in; an array, or a stream on a device, out; kernels make the numbers."""
+"""Input: a generator, a size and a distribution. Output: an array, or a stream on a device; kernels make the
+numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A generator's name or ACML's number, and seeds, in; its state and how it goes on, as data, pass out.
+"""Input: a generator's name or ACML's number, and seeds. Output: its state and its recurrence, as data.
 
 States are arrays of words that never change: `Base.after` gives a later one. Nothing here makes a number of a
 sequence but for the Mersenne Twister's skip, which NumPy does.

@@ -1,4 +1,5 @@
-"""ACML's random numbers: a routine's name in, the function in ACML's order of arguments, over its STATE arrays, out.
+"""ACML's random numbers. Input: a routine's name. Output: the function in ACML's order of arguments, over its STATE
+arrays.
 
 ``info = drandinitialize(genid, subid, seed, lseed, state, lstate)``, then ``info = dranduniform(n, a, b, state, x)``;
 STATE is an array of 32-bit ints that can be copied. Names that begin with s are of single precision: a state belongs to
@@ -78,7 +79,7 @@ def _load(state: Any, single: bool) -> Base | None:
 
 
 def _asked(value: Any, name: str, label: str, wanted: int) -> int | None:
-    """A length, or an array of one int. Below 1 it is a question, answered in the array, and None passes out."""
+    """A length, or an array of one int. Below 1 it is a question, answered in the array, and None is returned."""
     length = whole(value[0] if isinstance(value, np.ndarray) and value.size == 1 else value, label, name)
     if length >= 1:
         return length

@@ -1,1 +1,1 @@
-"""Streams in, results on their device out: products, factorizations, transforms and functions of elements."""
+"""Input: streams. Output: results on their device: products, factorizations, transforms and functions of elements."""

@@ -1,4 +1,4 @@
-"""A function of NumPy called with streams passes in (`__array_function__`, `__array_ufunc__`); its result passes out.
+"""Input: a function of NumPy called with streams (`__array_function__`, `__array_ufunc__`). Output: its result.
 
 What has kernels is computed on the streams' device, and stays there. Other functions get arrays, as if each stream were
 read first.

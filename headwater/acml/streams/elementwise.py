@@ -1,4 +1,4 @@
-"""A function of NumPy and streams in; the stream of its values, computed on the device, out."""
+"""Input: a function of NumPy and streams. Output: the stream of its values, computed on the device."""
 
 from __future__ import annotations
 

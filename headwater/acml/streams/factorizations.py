@@ -1,4 +1,4 @@
-"""Streams in, their factorizations and solutions out: panels on the processor, products on the device."""
+"""Input: streams. Output: their factorizations and solutions: panels on the processor, products on the device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams in, their discrete Fourier transforms on the device out, as `scipy.fft` defines and names them."""
+"""Input: streams. Output: their discrete Fourier transforms on the device, as `scipy.fft` defines and names them."""
 
 from __future__ import annotations
 

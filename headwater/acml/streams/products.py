@@ -1,4 +1,4 @@
-"""Streams in, their matrix products on the device out."""
+"""Input: streams. Output: their matrix products on the device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of kernels and its macros in; the program for a device, compiled once, out."""
+"""Input: a file of kernels and its macros. Output: the program for a device, compiled once."""
 
 from __future__ import annotations
 

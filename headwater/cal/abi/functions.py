@@ -1,4 +1,4 @@
-"""CAL's functions as a table pass in; their messages, and the C of those that only pass numbers, pass out.
+"""Input: CAL's functions as a table. Output: their messages, and the C of those that only forward numbers.
 
 AMD, ATI CAL Programming Guide 2.0; the functions' parameters as in cal.h and cal_ext_counter.h of CAL 8.95.
 """

@@ -1,4 +1,4 @@
-"""A machine's name passes in; the folder of CAL's libraries and headers for programs in C passes out."""
+"""Input: a machine's name. Output: the folder of CAL's libraries and headers for programs in C."""
 
 from __future__ import annotations
 

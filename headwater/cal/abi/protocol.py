@@ -1,4 +1,4 @@
-"""What a CAL program's library and its server say to each other, as tables; the C header for it passes out.
+"""What a CAL program's library and its server say to each other, as tables. Output: the C header for it.
 
 A message has the name of the function that it is for. The reply to a call that failed is a ``failure``, whatever the
 message's reply is. Objects and images are their bytes: the server remembers none.

@@ -1,4 +1,4 @@
-"""Where an instruction's lanes access memory in; its loads and stores as the semantics' types say, out. Those of
+"""Input: where an instruction's lanes access memory. Output: its loads and stores as the semantics' types say. Those of
 buffers are of the lanes whose places NUM_RECORDS allows.
 
 Mostly all lanes are inside of a buffer that lies in memory as it is counted; code tests that, and accesses memory as

@@ -1,4 +1,4 @@
-"""Atomic instructions in; code that updates memory for each active lane, out.
+"""Input: atomic instructions. Output: code that updates memory for each active lane.
 
 Addresses and operands go through arrays, of which the loop over the lanes in `headwater.emulate.wave.atomics` reads.
 """

@@ -1,5 +1,5 @@
-"""A launch on a GCN chip in; a `KernelFault` that names races, unwritten memory, bad barriers and misaligned accesses
-in it, out.
+"""Input: a launch on a GCN chip. Output: a `KernelFault` that names races, unwritten memory, bad barriers and
+misaligned accesses in it.
 
 What is looked for is said in docs/checks.md; `headwater.emulate.watch.check` looks. Here is what such launches know.
 """

@@ -1,4 +1,5 @@
-"""The parts of a large kernel's text in; one LLVM function for each GCN block, and one that calls them in turn, out.
+"""Input: the parts of a large kernel's text. Output: one LLVM function for each GCN block, and one that calls them in
+turn.
 
 LLVM's time grows faster than a function does. Where registers live in the wavefront's frame, blocks share nothing but
 memory, so each can be a function of its own: it returns the number of the block to go on with. Functions can be

@@ -1,4 +1,5 @@
-"""A program's blocks in; the scalar registers that hold a number known before it runs where each block begins, out.
+"""Input: a program's blocks. Output: the scalar registers that hold a number known before it runs where each block
+begins.
 
 Compilers keep what an instruction cannot hold as a literal in a register (the selectors of v_perm_b32), and set it long
 before a loop. LLVM finds that out only where registers are values, and after all that the number spares is written.

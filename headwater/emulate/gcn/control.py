@@ -1,4 +1,4 @@
-"""Scalar instructions in; scalar LLVM code, branches and the static MODE of each block, out."""
+"""Input: scalar instructions. Output: scalar LLVM code, branches and the static MODE of each block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A kernel's descriptor and a launch's sizes in; what the registers and the hidden arguments hold at the start, out.
+"""Input: a kernel's descriptor and a launch's sizes. Output: what the registers and the hidden arguments hold at the
+start.
 
 LLVM, User Guide for AMDGPU Backend: "Kernel Descriptor", "Initial Kernel Execution State", "Code Object Metadata"
 (the value kinds of hidden arguments), "Kernel Dispatch" (the packet).

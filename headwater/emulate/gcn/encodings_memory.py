@@ -1,4 +1,5 @@
-"""Memory instructions of every encoding in; where each part's lanes access memory, and the code that does it, out."""
+"""Input: memory instructions of every encoding. Output: where each part's lanes access memory, and the code that does
+it."""
 
 from __future__ import annotations
 

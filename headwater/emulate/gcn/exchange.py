@@ -1,4 +1,4 @@
-"""LDS instructions that only exchange registers between lanes in; the code that does it, out."""
+"""Input: LDS instructions that only exchange registers between lanes. Output: the code that does it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The error record of an emulated launch passes in; a `KernelFault` that names source line, instruction and work-item
-passes out."""
+"""Input: the error record of an emulated launch. Output: a `KernelFault` that names source line, instruction and
+work-item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads and stores of large kernels in; a call for the whole wavefront that moves registers of the frame, out.
+"""Input: loads and stores of large kernels. Output: a call for the whole wavefront that moves registers of the frame.
 
 Where accesses are calls anyway, one for each part, with registers copied to and from arrays, made up half of the code
 that LLVM had to compile.

@@ -1,4 +1,4 @@
-"""An instruction of global wave synchronisation in; the code that asks for it, out.
+"""Input: an instruction of global wave synchronisation. Output: the code that requests it.
 
 A resource is a counter that wavefronts wait at. AMD's Vega ISA Reference Guide ("DS_GWS_INIT" and the following) says
 what each operation does; the high half of M0 and the instruction's offset say which resource. The first active lane's

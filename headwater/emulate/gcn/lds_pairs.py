@@ -1,4 +1,5 @@
-"""LDS instructions that update memory at two places, or by what lies at a second one, in; a loop over the lanes, out.
+"""Input: LDS instructions that update memory at two places, or by what lies at a second one. Output: a loop over the
+lanes.
 
 ``ds_wrxchg2_…``: of each lane, both places are read before either is written. ``ds_…_src2_…``: a lane's second place is
 some dwords from its first, by the instruction's offset or the upper bits of the address (AMD, "Vega" ISA Reference

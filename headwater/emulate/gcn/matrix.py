@@ -1,4 +1,4 @@
-"""Matrix instructions (v_mfma_…) in; calls of the support code that multiplies, out.
+"""Input: matrix instructions (v_mfma_…). Output: calls of the support code that multiplies.
 
 They read and write all lanes, whatever EXEC says.
 """

@@ -1,4 +1,4 @@
-"""A kernel of a code object in; the native code that emulates it, in a shared library in the disk cache, out."""
+"""Input: a kernel of a code object. Output: the native code that emulates it, in a shared library in the disk cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decoded instructions of a kernel in; its control flow, and which registers matter where, out.
+"""Input: decoded instructions of a kernel. Output: its control flow, and which registers matter where.
 
 Liveness of vector registers is kept for two kinds of lanes apart: those that EXEC selects and those that it does not. A
 write ends the life of the selected lanes' old values only; when EXEC changes, lanes pass from one kind to the other,

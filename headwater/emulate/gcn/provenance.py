@@ -1,4 +1,4 @@
-"""A kernel's machine code in; through which of its pointer arguments it may write, out.
+"""Input: a kernel's machine code. Output: through which of its pointer arguments it may write.
 
 Each register is followed along all paths with what its value may be made from: pointers among the arguments, memory,
 or neither. A pointer plus a number that was loaded is that pointer moved, as C has it, and 32 bits are a number. What

@@ -1,4 +1,4 @@
-"""Decoded GCN instructions and a wavefront's registers in, the registers and memory after them out: one at a time.
+"""Input: decoded GCN instructions and a wavefront's registers. Output: the registers and memory after each instruction.
 
 Slow and simple: what the translator is held to. Expressions are computed by `headwater.emulate.wave.evaluate_numpy`;
 what stands around them (operands, modifiers, EXEC, DPP, SDWA, memory, control) is here, written apart from the

@@ -1,4 +1,5 @@
-"""Memory instructions and a wavefront in; memory and registers after them out, for the interpreter (reference.py)."""
+"""Input: memory instructions and a wavefront. Output: memory and registers after them, for the interpreter
+(reference.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What wavefronts ask for of global wave synchronisation in; which of them go on, out. The interpreter's; see `gws`."""
+"""Input: what wavefronts ask for of global wave synchronisation. Output: which of them go on. The interpreter's; see
+`gws`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A code object, arguments and sizes in; the arguments' arrays as the kernel leaves them out, by the interpreter."""
+"""Input: a code object, arguments and sizes. Output: the arguments' arrays as the kernel leaves them, by the
+interpreter."""
 
 from __future__ import annotations
 

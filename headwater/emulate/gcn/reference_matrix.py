@@ -1,4 +1,4 @@
-"""Matrix instructions (v_mfma_…) and registers in, registers with the product added out.
+"""Input: matrix instructions (v_mfma_…) and registers. Output: registers with the product added.
 
 AMD, "CDNA2" Instruction Set Architecture Reference Guide, "Matrix Arithmetic Instructions", and AMD's matrix
 instruction calculator say which lane and register holds which element.

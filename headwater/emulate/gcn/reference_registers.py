@@ -1,4 +1,4 @@
-"""A wavefront's registers and an instruction's operands in, their values out; and results into registers.
+"""Reads and writes a wavefront's registers. Input: an instruction's operands. Output: their values.
 
 What the interpreter (reference.py) knows of operands, modifiers, DPP and SDWA, written apart from the translator.
 """

@@ -1,4 +1,4 @@
-"""Elements of a format as bytes in, components as registers hold them out, and back: what texels.c is held to.
+"""Input: elements of a format as bytes. Output: components as registers hold them, and back: what texels.c is held to.
 
 Exact arithmetic and one rounding, where texels.c has tricks with bits; the formats' shapes are of the one table
 (`headwater.isa.gcn.resources`).

@@ -1,4 +1,5 @@
-"""The totals of a recorded launch and its code object in; what its instructions, lanes and accesses were, out."""
+"""Input: the totals of a recorded launch and its code object. Output: what its instructions, lanes and accesses
+were."""
 
 from __future__ import annotations
 

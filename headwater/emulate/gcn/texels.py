@@ -1,4 +1,5 @@
-"""Image and formatted buffer instructions in; calls of texels.c, which knows descriptors, formats and filters, out.
+"""Input: image and formatted buffer instructions. Output: calls of texels.c, which knows descriptors, formats and
+filters.
 
 What such an instruction accesses is known when it runs: texels.c finds each lane's elements, code for whoever watches
 gets them, and texels.c goes on and moves them. Atomics on images go on as those on buffers do.

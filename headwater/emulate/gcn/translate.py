@@ -1,4 +1,4 @@
-"""A kernel's program in; the text of an LLVM function that runs a wavefront of it, out.
+"""Input: a kernel's program. Output: the text of an LLVM function that runs a wavefront of it.
 
 One GCN basic block becomes one LLVM block or several. Scalar instructions are written at once; vector instructions
 are put off, and a run of them is then written for the first 16 lanes, for the next 16, and so on, so that a part's

@@ -1,4 +1,4 @@
-"""Vector ALU instructions in; code for one part's 16 lanes after the other, with their modifiers, out.
+"""Input: vector ALU instructions. Output: code for 16 lanes at a time, with their modifiers.
 
 The semantics' tree is lowered by `headwater.emulate.wave.lower_llvm`; what stands around it is here: operands with
 SDWA, DPP and op_sel, EXEC, and what looks across lanes.

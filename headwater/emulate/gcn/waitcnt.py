@@ -1,4 +1,4 @@
-"""A kernel's machine code in; registers that it uses before the load that fills them has been waited for, out.
+"""Input: a kernel's machine code. Output: registers that it uses before the load that fills them has been waited for.
 
 Loads of a kind arrive in the order in which they were issued, and s_waitcnt says how many may still be under way (AMD,
 Vega ISA Reference Guide, "Data dependency resolution"); scalar loads arrive in any order, so that only a wait for all

@@ -1,4 +1,4 @@
-"""A segment of an ALU clause in; its code, group after group, out.
+"""Input: a segment of an ALU clause. Output: its code, group after group.
 
 All operations of a group read before any of them writes. What they compute is their rows' semantics; what stands around
 it is here: operands of every kind, pairs and quads of slots, output modifiers, predicates, the mask of execution.

@@ -1,5 +1,5 @@
-"""A launch of an OpenCL kernel on a VLIW chip in; a `KernelFault` that names races, unwritten memory, bad barriers and
-misaligned accesses in it, out.
+"""Input: a launch of an OpenCL kernel on a VLIW chip. Output: a `KernelFault` that names races, unwritten memory, bad
+barriers and misaligned accesses in it.
 
 What is looked for is said in docs/checks.md; `headwater.emulate.watch.check` looks. Here is what differs: buffers lie
 in the arena, and machine code has lines by its groups, fetches and writes.

@@ -1,4 +1,4 @@
-"""What control flow does to the masks of lanes; loads, stores and tests in place of it, or calls of ``control.c``, out.
+"""Input: control flow and the masks of lanes. Output: loads, stores and tests of the masks, or calls of ``control.c``.
 
 Where every instruction is always reached with as many masks pushed and as many loops around it (`nestings`), each mask
 has a place that is known now, and `Known` needs no call. `Counted` counts at run time: for calls, and for programs that

@@ -1,5 +1,5 @@
-"""Fetches of the data shares in; accesses to the R700's LDS, where each work-item writes its own part, and to the GDS
-of later chips, out."""
+"""Input: fetches of the data shares. Output: accesses to the R700's LDS, where each work-item writes its own part, and
+to the GDS of later chips."""
 
 from __future__ import annotations
 

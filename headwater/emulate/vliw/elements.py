@@ -1,4 +1,4 @@
-"""Addresses of one part's lanes in; the elements there, as the four lanes that registers take, out."""
+"""Input: addresses of one part's lanes. Output: the elements there, as the four lanes that registers take."""
 
 from __future__ import annotations
 

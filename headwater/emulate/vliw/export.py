@@ -1,4 +1,4 @@
-"""Exports and memory writes of control flow in; stores and atomic updates out."""
+"""Input: exports and memory writes of control flow. Output: stores and atomic updates."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The error record of an emulated VLIW launch passes in; a `KernelFault` that names instruction and work-item passes
-out."""
+"""Input: the error record of an emulated VLIW launch. Output: a `KernelFault` that names instruction and work-item."""
 
 from __future__ import annotations
 

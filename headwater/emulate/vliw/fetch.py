@@ -1,4 +1,4 @@
-"""A fetch of a clause in; code that computes addresses, loads elements and writes them to registers, out.
+"""Input: a fetch of a clause. Output: code that computes addresses, loads elements and writes them to registers.
 
 Vertex fetches read elements of a buffer by an index, texture loads and samples by coordinates; both give 0 outside of
 the resource. Reads of scratch memory are here, too.

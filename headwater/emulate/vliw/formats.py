@@ -1,4 +1,4 @@
-"""Elements as memory holds them in, lanes of 32 bits out, and back: code for one part's lanes."""
+"""Input: elements as memory holds them. Output: lanes of 32 bits, and back: code for one part's lanes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Operations on a data share in, those of the LDS in ALU clauses and of the GDS; accesses to its memory, and what they
-return, out.
+"""Input: operations on a data share. Output: those of the LDS in ALU clauses and of the GDS; accesses to its memory,
+and what they return.
 
 A group's sources are read before its results are written, so an operation's operands are noted with the group, and
 memory is accessed behind it. All lanes load before any lane stores that comes later.

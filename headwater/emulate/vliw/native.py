@@ -1,5 +1,5 @@
-"""A VLIW kernel and what its resources are in; the native code that emulates it, in a shared library in the disk cache,
-out."""
+"""Input: a VLIW kernel and what its resources are. Output: the native code that emulates it, in a shared library in the
+disk cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An operation and its group pass in; which slots' sources its operands are passes out, for translator and interpreter
+"""Input: an operation and its group. Output: which slots' sources its operands are, for translator and interpreter
 alike."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A shader in; what each of its control-flow instructions reads, writes and may go on with, out.
+"""Input: a shader. Output: what each of its control-flow instructions reads, writes and may go on with.
 
 Registers are the components of `headwater.emulate.vliw.registers`. ALU clauses are divided where a wavefront may wait
 at a barrier: what is left of the clause is a segment of its own.

@@ -1,4 +1,4 @@
-"""A pixel shader's domain in; the wavefronts that a rasteriser makes of it, and their turns, out.
+"""Input: a pixel shader's domain. Output: the wavefronts that a rasteriser makes of it, and their turns.
 
 "Wavefronts are composed of quads", 2 × 2 pixels, and taken along a pattern of 8 × 8 blocks, "hierarchical Z"; of blocks
 that are not whole "the stream processor tries to fill the rest of the wavefront from other blocks, but within the quad

@@ -1,4 +1,4 @@
-"""A shader, wavefronts and memories in; the registers and memory after it out, one instruction at a time.
+"""Input: a shader, wavefronts and memories. Output: the registers and memory after it, one instruction at a time.
 
 Slow and simple: what the translator is held to. Expressions are computed by `headwater.emulate.wave.evaluate_numpy`
 from the same table; what stands around them (slots, operands, predicates, control flow) is here, written apart from the

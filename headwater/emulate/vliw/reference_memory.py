@@ -1,4 +1,5 @@
-"""Fetches, exports and memory writes of the reference interpreter in; bytes of the resources out, lane after lane."""
+"""Input: fetches, exports and memory writes of the reference interpreter. Output: bytes of the resources, lane after
+lane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coordinates of one part's lanes in; the elements of a texture there, or what a filter makes of them, out."""
+"""Input: coordinates of one part's lanes. Output: the elements of a texture there, or what a filter makes of them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A burst of elements of scratch memory in; code that loads or stores them, out. Fetches and control flow both have
-such instructions."""
+"""Input: a burst of elements of scratch memory. Output: code that loads or stores them. Fetches and control flow both
+have such instructions."""
 
 from __future__ import annotations
 

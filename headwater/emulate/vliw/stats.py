@@ -1,4 +1,4 @@
-"""The totals of a recorded launch of a shader in; what its groups, fetches and control flow did, out.
+"""Input: the totals of a recorded launch of a shader. Output: what its groups, fetches and control flow did.
 
 A row is an ALU group, a fetch, or a control-flow instruction without a clause. A clause whose wavefront has no active
 lane is skipped, and counts as its control-flow instruction alone.

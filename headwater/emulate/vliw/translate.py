@@ -1,4 +1,4 @@
-"""A shader and what its resources are in; the text of LLVM functions that run a wavefront of it, out.
+"""Input: a shader and what its resources are. Output: the text of LLVM functions that run a wavefront of it.
 
 Each clause is a function; ``hw_wave`` calls them as control flow says. Registers and the control-flow stack are in the
 wavefront's frame, so a wavefront that waits at a barrier just returns, and goes on there when it is called again.

@@ -1,4 +1,5 @@
-"""A launch in; a `KernelFault` that names races, unwritten memory, bad barriers and misaligned accesses in it, out.
+"""Input: a launch. Output: a `KernelFault` that names races, unwritten memory, bad barriers and misaligned accesses in
+it.
 
 What is looked for, and what is not, is said in docs/checks.md; check.c looks.
 """

@@ -1,4 +1,5 @@
-"""The translation of a kernel in; code that reports every block and memory access to a C library as it happens, out.
+"""Input: the translation of a kernel. Output: code that reports every block and memory access to a C library as it
+happens.
 
 `Staged` is an `headwater.emulate.watch.hooks.Observer` without an opinion: it numbers blocks and accesses
 (`Segment`, `Site`), and writes code that puts the lanes' addresses of an access into the wavefront's recorder and calls

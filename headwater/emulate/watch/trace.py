@@ -1,4 +1,5 @@
-"""A kernel's launch in; a record of what its wavefronts did, in a file of a few bytes a wavefront, out. And back again.
+"""Input: a kernel's launch. Output: a record of what its wavefronts did, in a file of a few bytes a wavefront. And back
+again.
 
 What is recorded and how the file is laid out is said in docs/trace.md. `Recording` writes, `read` reads.
 """

@@ -1,4 +1,4 @@
-"""Atomic operations in; a loop over the active lanes that updates memory one lane after the other, out.
+"""Input: atomic operations. Output: a loop over the active lanes that updates memory one lane after the other.
 
 Other threads run other work-groups, so global memory is updated by the host's atomics; LDS and GDS by plain code, as a
 work-group is run by one thread. (Kernels that use the GDS run on one thread.)

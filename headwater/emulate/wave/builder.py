@@ -1,4 +1,4 @@
-"""Typed operations on scalars and lane vectors in, LLVM IR text out."""
+"""Input: typed operations on scalars and lane vectors. Output: LLVM IR text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a translated kernel in; object code for this machine, out.
+"""Input: the text of a translated kernel. Output: object code for this machine.
 
 It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the worker process imports it.
 """

@@ -1,4 +1,4 @@
-"""Vector code that is put off passes in; it is written for one part of the wavefront after the other.
+"""Input: deferred vector code. Output: the code, written for one part of the wavefront after the other.
 
 Both translators do so: registers of one part stay in the machine's while a run of vector instructions is done.
 """

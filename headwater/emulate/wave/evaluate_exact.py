@@ -1,4 +1,5 @@
-"""Bits of floats in, the bits of what an operation on them gives out, by exact rational arithmetic and one rounding."""
+"""Input: bits of floats. Output: the bits of what an operation on them gives, by exact rational arithmetic and one
+rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A row's expression tree and its operands as arrays of lanes in, its results as arrays out: slow, plain, exact.
+"""Input: a row's expression tree and its operands as arrays of lanes. Output: its results as arrays: slow, plain,
+exact.
 
 Every value is an array of unsigned integers, its bits (of ``bool`` for u1), whatever its type; of one element where it
 is the same for all lanes. Shares nothing with `headwater.emulate.wave.lower_llvm` but the tree.

@@ -1,4 +1,4 @@
-"""An access that the inline code does not cover in; a call of the support code that does it lane by lane, out.
+"""Input: an access that the inline code does not cover. Output: a call of the support code that does it lane by lane.
 
 On machines with AVX-512 the call goes through a piece of assembly that keeps all registers, so that the compiled code
 around it need not save any: such calls stand in every memory instruction and are hardly ever made.

@@ -1,4 +1,5 @@
-"""Float primitives on LLVM values in, LLVM code out: flushing and rounding by MODE, minima and maxima, conversions."""
+"""Input: float primitives on LLVM values. Output: LLVM code: flushing and rounding by MODE, minima and maxima,
+conversions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A row's expression tree and its operands as LLVM values in, LLVM code that computes its results out.
+"""Input: a row's expression tree and its operands as LLVM values. Output: LLVM code that computes its results.
 
 Works on any number of lanes and on scalars. Arithmetic on f32 and f64 is the host's; f16 is computed in f32 or f64 and
 rounded once. Which NaN an arithmetic operation returns is left open (sign and payload are the host's);

@@ -1,5 +1,5 @@
-"""Memory instructions in; loads, stores and atomic updates of one part's lanes, each checked against its allocation,
-out.
+"""Input: memory instructions. Output: loads, stores and atomic updates of one part's lanes, each checked against its
+allocation.
 
 An address is ``base + (high << 32 | low)``: one number for the wavefront and one or two registers of lanes. Local,
 private and global data share addresses are host addresses, too: of their memory in the wavefront's structure. What

@@ -1,4 +1,4 @@
-"""Operands as registers hold them in, operands with their modifiers out; results in, what registers get out."""
+"""Input: operands and results as registers hold them. Output: operands and results with their modifiers."""
 
 from __future__ import annotations
 

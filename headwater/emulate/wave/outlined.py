@@ -1,4 +1,4 @@
-"""An instruction's semantics and its operands in; a call of a function that computes it, if it is long, out.
+"""Input: an instruction's semantics and its operands. Output: a call of a function that computes it, if it is long.
 
 A reciprocal's correction is 200 operations of LLVM's for each part of a wavefront. In kernels whose time goes elsewhere
 they are written once, and called.

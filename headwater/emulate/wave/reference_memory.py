@@ -1,4 +1,4 @@
-"""Addresses of lanes in, bytes of the memories that they name out: global memory, LDS, GDS, private memory."""
+"""Input: addresses of lanes. Output: bytes of the memories that they name: global memory, LDS, GDS, private memory."""
 
 from __future__ import annotations
 

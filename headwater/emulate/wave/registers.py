@@ -1,4 +1,5 @@
-"""Reads and writes of a wavefront's registers in; LLVM values out, with loads and stores only where blocks meet.
+"""Input: reads and writes of a wavefront's registers. Output: LLVM values, with loads and stores only where blocks
+meet.
 
 Every register has a stack slot that LLVM turns into SSA values. Inside a basic block the current values are kept
 here, and what was changed and is still live is stored at the block's end. Vector registers and lane masks are kept in

@@ -1,4 +1,5 @@
-"""The processor here in; what translations may ask of it, and the object code that all of them are linked with, out."""
+"""Input: the processor here. Output: what translations may ask of it, and the object code that all of them are linked
+with."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The process behind an OpenCL host program: requests of `headwater.icd.protocol` pass in, replies pass out."""
+"""The process behind an OpenCL host program. Input: requests of `headwater.icd.protocol`. Output: replies."""

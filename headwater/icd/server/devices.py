@@ -1,4 +1,4 @@
-"""The environment passes in; the devices that are offered, with what OpenCL asks about them, pass out."""
+"""Input: the environment. Output: the devices that are offered, with what OpenCL asks about them."""
 
 from __future__ import annotations
 

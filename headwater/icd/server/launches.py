@@ -1,4 +1,4 @@
-"""A host's launches pass in; the kernels run, and their times, output and errors pass out."""
+"""Runs a host's kernels. Input: launches. Output: their times, output and errors."""
 
 from __future__ import annotations
 

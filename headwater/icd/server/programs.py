@@ -1,4 +1,4 @@
-"""A host's units of source pass in; programs built for a device, and what OpenCL asks about kernels, pass out."""
+"""Input: a host's units of source. Output: programs built for a device, and what OpenCL asks about kernels."""
 
 from __future__ import annotations
 

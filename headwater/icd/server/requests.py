@@ -1,4 +1,4 @@
-"""A host's requests pass in; programs are built, kernels run, and the replies pass out."""
+"""Builds programs and runs kernels. Input: a host's requests. Output: replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenCL C passes in; ATI IL for a VLIW chip, and what its launcher must know, pass out.
+"""Input: OpenCL C. Output: ATI IL for a VLIW chip, and what its launcher must know.
 
 A kernel finds its sizes in constant buffer 0 and its arguments in constant buffer 1, as with AMD's OpenCL 1.x:
 

@@ -1,4 +1,4 @@
-"""LLVM's arithmetic, comparisons, conversions and vector instructions pass in; lanes of IL operations pass out."""
+"""Input: LLVM's arithmetic, comparisons, conversions and vector instructions. Output: lanes of IL operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations on 32-bit lanes pass in; IL instructions, each with as many lanes as fit one register, pass out."""
+"""Input: operations on 32-bit lanes. Output: IL instructions, each with as many lanes as fit one register."""
 
 from __future__ import annotations
 

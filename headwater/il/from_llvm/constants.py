@@ -1,4 +1,4 @@
-"""LLVM's constants pass in, expressions among them; their bits, and how they lie in memory, pass out.
+"""Input: LLVM's constants, expressions among them. Output: their bits, and their layout in memory.
 
 What an expression makes of the address of a variable is known when the kernel runs, not here: `HoldsAddress`.
 """

@@ -1,4 +1,4 @@
-"""Calls of functions by which a program is a pixel shader of its own pass in; IL's textures and outputs pass out.
+"""Input: calls of functions by which a program is a pixel shader of its own. Output: IL's textures and outputs.
 
 OpenCL C has no words for what R600 and R700 had before buffers: textures that are sampled, colour outputs, the global
 buffer ``g[]``, constant buffers. A program that is written for them (as the Brook+ translator does) calls these

@@ -1,4 +1,4 @@
-"""Calls pass in, of LLVM's intrinsics and of what the device library leaves to the machine; lanes of IL pass out."""
+"""Input: calls of LLVM's intrinsics and of what the device library leaves to the machine. Output: lanes of IL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads, stores and atomics of LLVM pass in; IL that reaches an address space in its own way passes out.
+"""Input: loads, stores and atomics of LLVM. Output: IL that reaches an address space in its own way.
 
 Global and constant memory are one unordered view, `ARENA`, of which pointers are byte addresses; bytes and shorts are
 reached through `BYTES`, which is the same memory. Local memory is LDS 1. Private arrays that are left are indexed

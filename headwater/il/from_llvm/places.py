@@ -1,4 +1,4 @@
-"""A kernel's function passes in; which of its pointers lead to which private array or struct argument passes out."""
+"""Input: a kernel's function. Output: which of its pointers lead to which private array or struct argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function passes in; one whose every loop is entered in one place passes out."""
+"""Input: a function. Output: one whose every loop is entered in one place."""
 
 from __future__ import annotations
 

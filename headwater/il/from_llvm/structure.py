@@ -1,4 +1,4 @@
-"""The blocks of a function pass in; the same code as nested ifs and loops passes out.
+"""Input: the blocks of a function. Output: the same code as nested ifs and loops.
 
 ATI IL has no jumps. A block that one branch leads to stands where that branch is. A block where ways meet stands behind
 the branch that dominates it: whoever jumps there falls through to it, and if others fall through too, bound for

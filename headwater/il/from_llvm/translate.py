@@ -1,4 +1,4 @@
-"""The optimised LLVM IR of a kernel passes in; its IL program, and what the launcher must know, pass out."""
+"""Input: the optimised LLVM IR of a kernel. Output: its IL program, and what the launcher must know."""
 
 from __future__ import annotations
 

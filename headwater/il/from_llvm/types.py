@@ -1,4 +1,4 @@
-"""LLVM types pass in; their sizes on VLIW chips, in 32-bit words or in bytes of memory, pass out.
+"""Input: LLVM types. Output: their sizes on VLIW chips, in 32-bit words or in bytes of memory.
 
 In registers every component of a value has lanes of its own: one up to 32 bits (what is above the bits of a small
 integer is undefined), two for i64 and double, the low word first; a truth value is all ones or zero, as IL's

@@ -1,4 +1,4 @@
-"""Operations on i64 and double, two lanes each, pass in; IL on halves or on pairs of lanes passes out."""
+"""Input: operations on i64 and double, two lanes each. Output: IL on halves or on pairs of lanes."""
 
 from __future__ import annotations
 

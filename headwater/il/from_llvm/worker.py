@@ -1,4 +1,4 @@
-"""Front-end IR of a program passes in; its kernels as IL pass out. Runs in the compiler process, as LLVM may abort."""
+"""Input: front-end IR of a program. Output: its kernels as IL. Runs in the compiler process, as LLVM may abort."""
 
 from __future__ import annotations
 

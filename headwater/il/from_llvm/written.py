@@ -1,4 +1,4 @@
-"""A kernel's function passes in; through which of its pointer arguments it may write passes out.
+"""Input: a kernel's function. Output: through which of its pointer arguments it may write.
 
 Each pointer is followed from what it is made of. What was loaded or is made of a number may point anywhere.
 """

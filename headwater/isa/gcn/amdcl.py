@@ -1,4 +1,4 @@
-"""The binaries of AMD's OpenCL 1.x driver for Southern Islands and later pass in; a `CodeObject` passes out.
+"""Input: the binaries of AMD's OpenCL 1.x driver for Southern Islands and later. Output: a `CodeObject`.
 
 Such a file is an ELF file that holds, for each kernel, its arguments as text (``__OpenCL_NAME_metadata``) and another
 ELF file (``__OpenCL_NAME_kernel``), whose encoding dictionary leads, for each chip, to notes about registers and to the

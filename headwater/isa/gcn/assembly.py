@@ -1,4 +1,4 @@
-"""A code object passes in; assembly text that assembles to an equivalent code object passes out.
+"""Input: a code object. Output: assembly text that assembles to an equivalent code object.
 
 Branches go to labels and addresses of data to symbols, so that instructions may be added and removed by hand; kernel
 descriptors and metadata become directives (LLVM, "User Guide for AMDGPU Backend", "Assembler").

@@ -1,4 +1,4 @@
-"""A code object's bytes pass in; its kernels, code, data, relocations and line table pass out.
+"""Input: a code object's bytes. Output: its kernels, code, data, relocations and line table.
 
 AMD HSA code objects of versions 2 to 6 (LLVM, "User Guide for AMDGPU Backend", "Code Object"), linked or not, alone or
 in a bundle of clang's, and the binaries of AMD's OpenCL 1.x driver for Southern Islands (`headwater.isa.gcn.amdcl`).

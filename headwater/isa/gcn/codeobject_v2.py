@@ -1,4 +1,4 @@
-"""A code object of version 2 passes in; its kernels and its metadata pass out.
+"""Input: a code object of version 2. Output: its kernels and its metadata.
 
 Its kernels are ``amd_kernel_code_t`` structures in front of the code, its metadata are YAML in a note (LLVM, "User
 Guide for AMDGPU Backend", "Code Object V2 Metadata" and "Kernel Code Object (amd_kernel_code_t)").

@@ -1,4 +1,4 @@
-"""A row of the table and a chip pass in; the cycles that its instruction takes passes out.
+"""Input: a row of the table and a chip. Output: the cycles that its instruction takes.
 
 The table's cost column has the facts that depend on the operation alone; a chip's file has the rates. The analyzer and
 the cycle model both ask here, and so agree.

@@ -1,4 +1,4 @@
-"""Machine code passes in, ``Instruction`` passes out; what no GPU of that generation executes is a ``DecodeError``.
+"""Input: machine code. Output: ``Instruction``; what no GPU of that generation executes is a ``DecodeError``.
 
 The tables declare forms and rows. How a row is read in a form (`_Plan`) is worked out when such an instruction first
 comes up. Bits that an encoding leaves unused are not looked at, as the hardware does not look at them either.

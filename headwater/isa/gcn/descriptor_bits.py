@@ -1,4 +1,4 @@
-"""The bits of a kernel descriptor pass in; the fields of a `KernelObject` that they are pass out."""
+"""Input: the bits of a kernel descriptor. Output: the fields of a `KernelObject` that they are."""
 
 from __future__ import annotations
 

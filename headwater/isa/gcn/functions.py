@@ -1,5 +1,5 @@
-"""An ELF file for a GCN GPU without kernels to launch (not linked, stripped, made by an assembler) passes in; its
-functions, to be read as text, pass out.
+"""Input: an ELF file for a GCN GPU without kernels to launch (not linked, stripped, made by an assembler). Output: its
+functions, to be read as text.
 """
 
 from __future__ import annotations

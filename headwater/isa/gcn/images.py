@@ -1,4 +1,4 @@
-"""An image or formatted buffer instruction passes in; what it does with which of its registers, by its row, passes out.
+"""Input: an image or formatted buffer instruction. Output: what it does with which of its registers, by its row.
 
 The last column of these rows is a call of an effect with words: ``format("xy d16")`` of buffers, ``image("sample bias
 compare")`` of images; images' atomics have the text of all atomics.

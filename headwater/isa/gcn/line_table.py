@@ -1,4 +1,4 @@
-"""A code object's DWARF line table passes in; the source line of an address passes out.
+"""Input: a code object's DWARF line table. Output: the source line of an address.
 
 DWARF Debugging Information Format, versions 2 to 5, §6.2 (line number information) and §7.5 (forms).
 """

@@ -1,4 +1,4 @@
-"""A code object's machine code passes in; lines of a disassembly, with labels and source positions, pass out.
+"""Input: a code object's machine code. Output: lines of a disassembly, with labels and source positions.
 
 The lines are what the listing, the JSON and the assembly that can be assembled again are all made of.
 """

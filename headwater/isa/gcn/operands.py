@@ -1,4 +1,4 @@
-"""A form, a row and one of its operands pass in; what reads that operand from an instruction's bits passes out.
+"""Input: a form, a row and one of its operands. Output: what reads that operand from an instruction's bits.
 
 The tables' ``@`` lines say which field holds an operand, and of what kind it is. ``KINDS`` says how each kind is read:
 what a kind allows, a row's register file may restrict (``D:b32@s``). Rules of the scalar operands: AMD, "Vega" ISA

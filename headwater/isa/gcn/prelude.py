@@ -1,4 +1,5 @@
-"""Functions of the semantics language that are written in it: names in, their definitions as Python syntax trees out.
+"""Functions of the semantics language that are written in it. Input: names. Output: their definitions as Python syntax
+trees.
 
 A parameter without a type takes that of the first typed argument. ``@raw`` functions keep denormals and
 round to nearest, whatever MODE says. A call ``f(x)`` finds ``f_u`` or ``f_i`` where there is no ``f``, by the kind of

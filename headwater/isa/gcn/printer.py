@@ -1,4 +1,4 @@
-"""Instructions pass in, text passes out: what LLVM's disassembler prints, which its assembler reads again.
+"""Input: instructions. Output: text: what LLVM's disassembler prints, which its assembler reads again.
 
 The syntax is described in LLVM, "User Guide for AMDGPU Backend", "Syntax of AMDGPU Instructions"; the sweep in
 verification/isa_sweep.py and the golden texts of tests/isa hold this to LLVM's own output.

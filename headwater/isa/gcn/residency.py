@@ -1,5 +1,4 @@
-"""A buffer instruction with tfe passes in; the same without, and the register that tells whether memory was there, pass
-out.
+"""Input: a buffer instruction with tfe. Output: the same without, and the register for the residency status.
 
 Texture fail enable gives a load, or an atomic that returns something, one more register, behind its data: not 0 where
 a partly resident resource's page is missing (AMD, "Vega" ISA Reference Guide, "Memory buffer instructions", TFE).

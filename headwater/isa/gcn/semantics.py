@@ -1,4 +1,4 @@
-"""The semantics column of the instruction tables in, typed expression trees over the operands out.
+"""Input: the semantics column of the instruction tables. Output: typed expression trees over the operands.
 
 The language is a subset of Python's, read with `ast`: statements separated by ``;``, each an assignment to a
 destination (``D``, ``D1``, ``SCC``, ``VCC``, ``EXEC``, ``M0``, ``PC``, ``MEM``, …) or to a temporary, or a call of an

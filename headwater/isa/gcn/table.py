@@ -1,4 +1,4 @@
-"""The tables' text files pass in; ``Row`` by (ISA, encoding, opcode), or by name, and forms' operands pass out.
+"""Input: the tables' text files. Output: ``Row`` by (ISA, encoding, opcode), or by name, and forms' operands.
 
 A row is a line of seven columns, ``name | encoding | opcodes | operands | flags | cost | semantics``, of which the
 operands are ``name:type`` or, where the instruction wants another register file than its encoding, ``name:type@file``:

@@ -1,5 +1,4 @@
-"""A typed buffer instruction passes in; where its format is of whole dwords, the untyped one that does the same passes
-out.
+"""Input: a typed buffer instruction. Output: where its format is of whole dwords, the untyped one that does the same.
 
 Compilers for Southern Islands load and store plain data by typed instructions with formats of 32-bit elements, which
 convert nothing.

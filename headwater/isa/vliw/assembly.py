@@ -1,4 +1,4 @@
-"""Text in the style of the vendor's disassembler passes in; the ``Shader`` that it says passes out.
+"""Input: text in the style of the vendor's disassembler. Output: the ``Shader`` that it describes.
 
 Numbers in front of CF instructions are labels, to which jumps go; those of groups and fetches, and behind PV and PS,
 are not looked at. ADDR of clauses is kept where all clauses still fit (each CNT is what the clause has), and computed

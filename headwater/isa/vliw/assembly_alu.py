@@ -1,4 +1,4 @@
-"""The lines of one ALU group pass in, the group with its literals in their places passes out."""
+"""Input: the lines of one ALU group. Output: the group with its literals in their places."""
 
 from __future__ import annotations
 

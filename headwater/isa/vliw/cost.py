@@ -1,4 +1,4 @@
-"""An ALU group passes in; the floating-point operations that it does, and the cost of its slowest one, pass out.
+"""Input: an ALU group. Output: the floating-point operations that it does, and the cost of its slowest one.
 
 The table's cost column has the facts: floating-point operations of a whole operation (7 of a four-component dot
 product), by the same rule as GCN's (`headwater.isa.gcn.cost`): additions, multiplications, minimum, maximum and

@@ -1,4 +1,4 @@
-"""Machine code passes in, ``Shader`` passes out; what no GPU of that generation executes is a ``DecodeError``.
+"""Input: machine code. Output: ``Shader``; what no GPU of that generation executes is a ``DecodeError``.
 
 Rules of the slots: AMD, Evergreen-Family ISA, "ALU Instruction Slots and Instruction Groups". Bits that an encoding
 leaves unused are kept in the field ``reserved`` where one is set, so that nothing is lost.

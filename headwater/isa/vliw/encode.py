@@ -1,4 +1,4 @@
-"""A ``Shader`` passes in, machine code passes out; what no encoding can say is an ``EncodeError``.
+"""Input: a ``Shader``. Output: machine code; what no encoding can say is an ``EncodeError``.
 
 Clauses are laid out as AMD's compilers do: the control flow, padded with zeros to 16 words of 64 bits (32 if there are
 ALU clauses), then the ALU clauses, then, from a multiple of 16 words on, the fetch clauses. A shader whose clauses all

@@ -1,4 +1,4 @@
-"""Files with machine code for the VLIW machines pass in or out; ``Image``, one program each, on the other side.
+"""Reads and writes files with machine code for the VLIW machines: an ``Image`` for each program.
 
 Three kinds of files are read: CAL images (`headwater.isa.vliw.image_cal`, which are also written), objects of LLVM's
 r600 back end (`image_llvm`), and the binaries of AMD's OpenCL 1.x driver (`image_opencl`), which hold CAL images.

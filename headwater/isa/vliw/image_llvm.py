@@ -1,4 +1,4 @@
-"""Objects of LLVM's r600 back end pass in; an ``Image`` for each kernel passes out.
+"""Input: objects of LLVM's r600 back end. Output: an ``Image`` for each kernel.
 
 Such an object is a relocatable ELF file of 32 bits whose flags name the processor, with all functions in .text and, for
 each, registers and their values in .AMDGPU.config (LLVM, lib/Target/AMDGPU, R600AsmPrinter.cpp). Kernels find

@@ -1,4 +1,4 @@
-"""The binaries of AMD's OpenCL 1.x driver for Evergreen and Northern Islands pass in; ``Image`` passes out.
+"""Input: the binaries of AMD's OpenCL 1.x driver for Evergreen and Northern Islands. Output: ``Image``.
 
 Such a file is an ELF file that holds, for each kernel, its arguments as text (``__OpenCL_NAME_metadata``) and a CAL
 image (``__OpenCL_NAME_kernel``); see `headwater.isa.gcn.amdcl`, which reads those for later chips.

@@ -1,4 +1,4 @@
-"""A ``Shader`` passes in; its text in the style of the vendor's disassembler passes out.
+"""Input: a ``Shader``. Output: its text in the style of the vendor's disassembler.
 
 Fields that the style has no words for are printed as ``NAME(value)``. What has no effect on a program, as the register
 that a masked destination names, is left out unless ``exact`` is asked for: then parsing the text gives the same shader.

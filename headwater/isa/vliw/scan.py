@@ -1,4 +1,4 @@
-"""A line of assembly text in, its words and numbers out, with errors at their columns."""
+"""Input: a line of assembly text. Output: its words and numbers, with errors at their columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A row of the VLIW tables in, its meaning as typed expression trees out.
+"""Input: a row of the VLIW tables. Output: its meaning as typed expression trees.
 
 The language, its trees and its functions are those of GCN's tables (`headwater.isa.gcn.semantics`). A text speaks of
 one lane and one slot: operands S0, S1, S2 are the operation's sources after NEG and ABS (64-bit ones put together from

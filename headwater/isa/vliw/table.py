@@ -1,4 +1,4 @@
-"""The tables' text files pass in; ``Row`` by (generation, kind, opcode), or by name, passes out.
+"""Input: the tables' text files. Output: ``Row`` by (generation, kind, opcode), or by name.
 
 A file is read when the first row of its kinds is asked for, and a row is built when it is first used. docs/vliw-isa.md
 describes the files.

@@ -1,1 +1,2 @@
-"""A module's text passes in; the text without what LLVM gets wrong or slow on some processor passes out."""
+"""Passes over LLVM IR that work around what LLVM gets wrong or slow on some processor. Input, output: a module's
+text."""

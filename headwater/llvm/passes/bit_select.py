@@ -1,4 +1,5 @@
-"""An optimised module in; the same kept from an instruction that LLVM gets wrong on processors with AVX-512, out.
+"""Input: an optimised module. Output: the same kept from an instruction that LLVM gets wrong on processors with
+AVX-512.
 
 LLVM makes ``(x & C) | (y & ~C)`` one vpternlog. If lanes that a mask excludes keep ``x`` or ``y``, and an operand comes
 from memory, as constants do, the instruction has the truth table of other operands (LLVM's issue 157929, in all

@@ -1,4 +1,4 @@
-"""A prepared module in; the same with bytes in place of vectors of bits, out.
+"""Input: a prepared module. Output: the same with bytes in place of vectors of bits.
 
 LLVM takes the lowest bit of a vector's component as an element of the vector's bits: of <8 x i8> in memory, component 4
 is bit 32 of <64 x i1>. In memory those lie 8 in a byte, other than anything else that the vectoriser loads.

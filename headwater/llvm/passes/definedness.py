@@ -1,5 +1,5 @@
-"""A module whose private variables lie in memory in; the same, and code that follows which of their bits have been
-written, and tells where others are used, out.
+"""Input: a module whose private variables lie in memory. Output: the same, with code that tracks which of their bits
+have been written, and reports where others are used.
 
 As MemorySanitizer does it (Stepanov and Serebryany, "MemorySanitizer: fast detector of uninitialized memory use in
 C++", 2015): each private variable has a second one, its shadow, whose bits are set where nothing has been written yet;

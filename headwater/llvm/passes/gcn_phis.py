@@ -1,4 +1,4 @@
-"""An optimised module for GCN in; the same kept from a defect of LLVM's that mixes up values of branches, out.
+"""Input: an optimised module for GCN. Output: the same kept from a defect of LLVM's that mixes up values of branches.
 
 LLVM's pass StructurizeCFG moves instructions that cost nothing, such as taking a vector apart, from a branch to a place
 above it if what follows the branch selects their results, and in 22.1 then also takes them for those of other branches

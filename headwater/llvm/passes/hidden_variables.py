@@ -1,4 +1,5 @@
-"""A module in; the same with calls in place of its private variables, which LLVM then does not see, out, and back.
+"""Input: a module. Output: the same with calls in place of its private variables, which LLVM then does not see, and
+back.
 
 So LLVM makes values of the pointers alone: what they are to is known then.
 """

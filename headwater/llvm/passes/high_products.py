@@ -1,4 +1,4 @@
-"""An optimised module in; the same kept from a multiplication that LLVM gets wrong on x86, out.
+"""Input: an optimised module. Output: the same kept from a multiplication that LLVM gets wrong on x86.
 
 LLVM makes ``trunc to 16 bits (a * b >> n)``, both factors signed 16-bit numbers in 64 bits, a pmulhw and a shift of its
 result by n - 16. For n above 16 that shift fills with zeros where it should with the sign (LLVM 22.1, combinePMULH).

@@ -1,4 +1,4 @@
-"""clang's IR in; the same, with constants in indices of 32 bits added after these are extended, out.
+"""Input: clang's IR. Output: the same, with constants in indices of 32 bits added after these are extended.
 
 ``image[i - 1]`` extends ``i - 1``, which OpenCL C's ``int`` says does not wrap around. Where ``i`` is ``x + 1``, LLVM
 makes ``x`` of the difference and forgets that: nothing shows then that the address is the one before ``image[i]``, and

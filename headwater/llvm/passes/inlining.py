@@ -1,4 +1,4 @@
-"""A module in; the same with all functions but kernels to be inlined wherever they are called, out.
+"""Input: a module. Output: the same with all functions but kernels to be inlined wherever they are called.
 
 Work-items have no stack for calls: neither a chunk of them on the cpu device nor what VLIW chips and our GCN code run.
 """

@@ -1,4 +1,4 @@
-"""A module in, as the vectoriser writes it; the same with reciprocal square roots by AVX-512's estimate, out.
+"""Input: a module as the vectoriser writes it. Output: the same with reciprocal square roots by AVX-512's estimate.
 
 The library's ``rsqrt`` may be 2 ulp off (OpenCL C 1.2 specification, 7.4) and says so by a quotient ``fdiv afn``. A
 root and a quotient of 16 floats keep an Intel's divider for 24 cycles; the estimate, good to 2**-14 (Intel, Software

@@ -1,5 +1,5 @@
-"""A prepared module in; the same, with what is known of both of two values not computed anew of the one selected from
-them, out.
+"""Input: a prepared module. Output: the same, with what is known of both of two values not computed anew of the one
+selected from them.
 
 A sorting network that orders by a key computes it of every value that it has just swapped: ``f(c ? a : b)``. Where
 ``f(a)`` and ``f(b)`` are there already, one selection ``c ? f(a) : f(b)`` takes the place of all that ``f`` does.

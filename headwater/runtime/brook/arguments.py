@@ -1,4 +1,4 @@
-"""What users pass for Brook+ parameters goes in; checked arrays, values and shapes in the kernel's types come out."""
+"""Input: what users pass for Brook+ parameters. Output: checked arrays, values and shapes in the kernel's types."""
 
 from __future__ import annotations
 

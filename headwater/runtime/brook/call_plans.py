@@ -1,4 +1,4 @@
-"""A call's device and shapes pass in; its `CallPlan` passes out: launches that are prepared, and what they take."""
+"""Input: a call's device and shapes. Output: its `CallPlan`: launches that are prepared, and what they take."""
 
 from __future__ import annotations
 

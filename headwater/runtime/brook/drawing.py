@@ -1,5 +1,4 @@
-"""Passes of pixel shaders pass in; a call that runs them on an emulated R600 or R700 with a kernel's arguments passes
-out.
+"""Input: passes of pixel shaders. Output: a call that runs them on an emulated R600 or R700 with a kernel's arguments.
 
 Elements of one, two and four scalars are texels where they are. Structs, elements of three components, streams that are
 resized or parts of others, and scatter arrays are brought to memory that a shader can use, and back, as Brook+'s

@@ -1,4 +1,4 @@
-"""A Brook+ kernel's pixel shaders and the shapes of its arguments pass in; what a call runs on R600 or R700 passes out.
+"""Input: a Brook+ kernel's pixel shaders and the shapes of its arguments. Output: what a call runs on R600 or R700.
 
 What a shader finds where is told in `headwater.brook.model`, "Pixel shaders". This module decides how streams lie in
 two dimensions and which pixels run; `headwater.runtime.brook.drawing` runs it.

@@ -1,4 +1,4 @@
-"""Errors at lines of the OpenCL C that Brook+ was translated to pass in, the same at the lines of Brook+ pass out."""
+"""Input: errors at lines of the OpenCL C that Brook+ was translated to. Output: the same at the lines of Brook+."""
 
 from __future__ import annotations
 

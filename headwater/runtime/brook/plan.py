@@ -1,4 +1,4 @@
-"""A Brook+ kernel's signature and the shapes of its arguments go in; the launches of generated kernels come out."""
+"""Input: a Brook+ kernel's signature and the shapes of its arguments. Output: the launches of generated kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brook+ source passes in; kernels that are called with arrays or streams, and return their out streams, pass out.
+"""Input: Brook+ source. Output: kernels that are called with arrays or streams, and return their out streams.
 
 A call looks like Brook+'s own, less the out streams: ``c = program.sum(a, b)``. What a call needs beyond its arguments
 (which generated kernel, sizes, address tables) depends only on shapes and the device, so it is worked out once and

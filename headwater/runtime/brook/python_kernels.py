@@ -1,4 +1,4 @@
-"""A Python function for elements of streams passes in; a kernel that is called with arrays or streams passes out.
+"""Input: a Python function for elements of streams. Output: a kernel that is called with arrays or streams.
 
 Each combination of types that it is called with becomes a Brook+ kernel, which runs as any other.
 """

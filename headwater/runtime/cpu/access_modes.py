@@ -1,4 +1,4 @@
-"""The bytes of a launch's arrays pass in; how it goes through memory passes out: flags of the launch block, which say
+"""Input: the bytes of a launch's arrays. Output: how it goes through memory: flags of the launch block, which say
 whether it prefetches and uses streaming stores."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A checked launch's task passes in; memory for its findings, and afterwards its fault, pass out."""
+"""Input: a checked launch's task. Output: memory for its findings, and afterwards its fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenCL C passes in; the cpu device compiles it for this machine's processor and runs it on all cores."""
+"""The cpu device: compiles OpenCL C for this machine's processor and runs it on all cores."""
 
 from __future__ import annotations
 

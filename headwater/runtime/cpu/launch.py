@@ -1,4 +1,4 @@
-"""Compiled code for one kernel and its sizes passes in; a `CpuLaunch` passes out, which packs arguments and runs it."""
+"""Input: compiled code for one kernel and its sizes. Output: a `CpuLaunch`, which packs arguments and runs it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A chip's name passes in; a `GcnDevice` passes out, which runs OpenCL C and code objects by emulating that
-chip."""
+"""Input: a chip's name. Output: a `GcnDevice`, which runs OpenCL C and code objects by emulating that chip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An image argument and a generation pass in; what a kernel of a GCN chip gets for it passes out.
+"""Input: an image argument and a generation. Output: what a kernel of a GCN chip gets for it.
 
 That is an address in constant memory, where first lie what AMD's run-time puts there for image instructions, the
 descriptor (T#, or V# for ``image1d_buffer_t``), channel type, channel order and width, and then the fields that

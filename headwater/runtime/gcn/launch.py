@@ -1,4 +1,4 @@
-"""A kernel of a code object and a launch's sizes pass in; a `GcnLaunch` passes out, which runs it emulated.
+"""Input: a kernel of a code object and a launch's sizes. Output: a `GcnLaunch`, which runs it emulated.
 
 How it runs is every launch's (`headwater.runtime.host.launch`). Here are the kernarg segment with its hidden arguments,
 the dispatch structure, the table of allocations, and faults.

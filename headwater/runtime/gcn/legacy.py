@@ -1,4 +1,4 @@
-"""A kernel of AMD's OpenCL 1.x driver and sizes pass in; a launch that gives it what that driver gave passes out.
+"""Input: a kernel of AMD's OpenCL 1.x driver and sizes. Output: a launch that gives it what that driver gave.
 
 Such kernels have no kernarg segment: arguments come in constant buffers and tables of descriptors, whose contents
 `headwater.isa.gcn.amdcl` knows, and scalar registers point at them.

@@ -1,4 +1,4 @@
-"""A kernel's argument passes in; how a launch packs it, the checks of what is passed included, passes out."""
+"""Input: a kernel's argument. Output: how a launch packs it, the checks of what is passed included."""
 
 from __future__ import annotations
 

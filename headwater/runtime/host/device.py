@@ -1,4 +1,4 @@
-"""Arrays pass in, buffers pass out: `HostDevice`, what devices whose memory is this machine's do with it."""
+"""What devices whose memory is this machine's do with it (`HostDevice`). Input: arrays. Output: buffers."""
 
 from __future__ import annotations
 

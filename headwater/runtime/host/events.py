@@ -1,4 +1,4 @@
-"""Launches over host memory pass in; their `HostEvent`s, and the `HostQueue` that runs them in order, pass out."""
+"""Input: launches over host memory. Output: their `HostEvent`s, and the `HostQueue` that runs them in order."""
 
 from __future__ import annotations
 

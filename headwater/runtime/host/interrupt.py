@@ -1,5 +1,4 @@
-"""A launch that runs in the main thread passes in; while it runs, Ctrl-C sets its stop field, as do the other
-signals of `headwater.base.signals`.
+"""While a launch runs in the main thread, Ctrl-C and the other signals of `headwater.base.signals` set its stop field.
 
 Python runs signal handlers in the main thread between bytecodes, so not while that thread is inside a kernel. But the
 C-level handler writes each signal's number to a descriptor at once; a watching thread reads it and stops the launch.

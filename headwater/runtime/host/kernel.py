@@ -1,4 +1,4 @@
-"""A launch's sizes pass in; the launch that was prepared for them, once, passes out: `HostKernel`."""
+"""Input: a launch's sizes. Output: the launch prepared for them, once: `HostKernel`."""
 
 from __future__ import annotations
 

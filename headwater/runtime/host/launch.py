@@ -1,4 +1,4 @@
-"""Native code for a kernel and its sizes passes in; a `HostLaunch` passes out, which runs it on the pool's threads.
+"""Input: native code for a kernel and its sizes. Output: a `HostLaunch`, which runs it on the pool's threads.
 
 It knows no device: those that run kernels on this machine's processor (the cpu device and simulated chips) have one for
 each launch that they prepare, and are asked by it, see `LaunchOwner`, what to do when it begins and ends.

@@ -1,4 +1,4 @@
-"""A kernel's arguments pass in; the Python function that packs them for a launch, written for them, passes out.
+"""Input: a kernel's arguments. Output: the Python function that packs them for a launch, written for them.
 
 A short launch is mostly Python. What is done for each argument is therefore spelt out: loops over arguments, and a call
 for each of them, took a third of a launch's time.
@@ -82,7 +82,8 @@ class Bounds(Protocol):
 
 
 class ModeChooser(Protocol):
-    """Chooses how a launch goes through memory, by the bytes of its arrays; `headwater.runtime.cpu.access_modes.AccessModes`."""
+    """Chooses how a launch goes through memory, by the bytes of its arrays: see
+    `headwater.runtime.cpu.access_modes.AccessModes`."""
 
     arrays: tuple[int, ...]
     """The positions of the arguments whose bytes are added up."""
@@ -111,8 +112,8 @@ class Pattern(NamedTuple):
 
 class ArgumentPacker(Generic[T]):
     """Makes the function; ``format``: of `struct`, of the argument block. What a device adds to the packing:
-    ``bounds``, ``access_modes``, and ``locate``, which puts into the values where what lies in the threads' memory is, if more
-    than local memory does."""
+    ``bounds``, ``access_modes``, and ``locate``, which puts into the values where what lies in the threads' memory is,
+    if more than local memory does."""
 
     def __init__(
         self,
@@ -171,8 +172,8 @@ class ArgumentPacker(Generic[T]):
             raise refusal
 
         made: Callable[[Sequence[Any]], T] = _written(pattern)(
-            free.pop, new_task, pack, slots, dtypes, self.device, self.memory, self.bounds, self.access_modes, self.locate,
-            count_error, coerced, refuse,
+            free.pop, new_task, pack, slots, dtypes, self.device, self.memory, self.bounds, self.access_modes,
+            self.locate, count_error, coerced, refuse,
         )  # fmt: skip
         return made
 

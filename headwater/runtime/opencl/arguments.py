@@ -1,4 +1,4 @@
-"""A launch's arguments pass in; a PyOpenCL kernel with them set passes out, and what must be brought back after it."""
+"""Input: a launch's arguments. Output: a PyOpenCL kernel with them set, and what must be copied back after it."""
 
 from __future__ import annotations
 

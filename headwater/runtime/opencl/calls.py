@@ -1,4 +1,4 @@
-"""A kernel's arguments pass in; the Python function that launches it, written for them, passes out.
+"""Input: a kernel's arguments. Output: the Python function that launches it, written for them.
 
 A launch takes a few microseconds of a driver's time and PyOpenCL 0.7 µs of Python's. What is done for each argument is
 therefore spelt out: a loop over arguments, or a tuple of them passed on, would cost as much again.

@@ -1,4 +1,4 @@
-"""OpenCL C passes in; the drivers of this machine's OpenCL devices compile and run it, through PyOpenCL."""
+"""OpenCL devices: their drivers compile and run OpenCL C, through PyOpenCL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel built by an OpenCL driver and its sizes pass in; a `ClLaunch`, which enqueues it, passes out."""
+"""Input: a kernel built by an OpenCL driver and its sizes. Output: a `ClLaunch`, which enqueues it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel of a code object passes in; what a launcher must know of its arguments, by the metadata, passes out."""
+"""Input: a kernel of a code object. Output: what a launcher must know of its arguments, by the metadata."""
 
 from __future__ import annotations
 

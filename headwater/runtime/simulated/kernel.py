@@ -1,4 +1,4 @@
-"""A launch's sizes pass in; the launch of code for whoever watches then passes out: `SimulatedKernel`."""
+"""Input: a launch's sizes. Output: the launch of code for whoever observes it: `SimulatedKernel`."""
 
 from __future__ import annotations
 

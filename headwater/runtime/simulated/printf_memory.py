@@ -1,4 +1,4 @@
-"""What a GPU's kernel left in printf's memory and its formats pass in; the text to print passes out.
+"""Input: what a GPU's kernel left in printf's memory, and its formats. Output: the text to print.
 
 The protocol is ROCm's, so that code objects of its compilers print too. The memory begins with two uints, the bytes
 used beyond these 8 and the bytes in all; records follow. A record is a uint, the number of its format, and the

@@ -1,4 +1,4 @@
-"""Arrays pass in; launches made meanwhile may access them too, though they are no arguments.
+"""Input: arrays that launches made meanwhile may access, though they are no arguments.
 
 Kernels follow addresses that lie in memory: arrays of pointers. An emulated launch knows its arguments' memory, and
 takes every other access for a fault.

@@ -1,4 +1,4 @@
-"""A VLIW chip's name passes in; a `VliwDevice` passes out, which runs that chip's machine code by emulating it.
+"""Input: a VLIW chip's name. Output: a `VliwDevice`, which runs that chip's machine code by emulating it.
 
 Below the devices, `load` takes an image and a chip, and `LoadedShader.run` runs it over a domain or a grid with memory
 bound to IL's names, as CAL does.

@@ -1,5 +1,5 @@
-"""An ATI IL program and a VLIW device pass in; the program compiled for that chip, with the interface that its
-translation to OpenCL C has, passes out.
+"""Input: an ATI IL program and a VLIW device. Output: the program compiled for that chip, with the interface that its
+translation to OpenCL C has.
 
 A kernel's arguments are those of `headwater.il.to_opencl`: each array is followed by its width, height, lanes and
 bytes. So one run-time (`headwater.runtime.il`) serves every device.

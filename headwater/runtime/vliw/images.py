@@ -1,4 +1,4 @@
-"""An IL program or an OpenCL kernel, and a chip, pass in; its image passes out, from the disk cache or compiled."""
+"""Input: an IL program or an OpenCL kernel, and a chip. Output: its image, from the disk cache or compiled."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A VLIW shader, what its resources are and a launch's sizes pass in; a `ShaderLaunch` passes out, which runs it
-emulated.
+"""Input: a VLIW shader, what its resources are and a launch's sizes. Output: a `ShaderLaunch`, which runs it emulated.
 
 How it runs is every launch's (`headwater.runtime.host.launch`). Here are descriptors of resources, the arena, constant
 buffers, faults.

@@ -1,4 +1,4 @@
-"""OpenCL kernels as images pass in; kernels of a VLIW device pass out, which put buffers in the arena and arguments in
+"""Input: OpenCL kernels as images. Output: kernels of a VLIW device, which put buffers in the arena and arguments in
 constant buffers.
 
 How arguments are passed depends on who compiled: `headwater.il.from_llvm` says it of our own kernels; LLVM's r600 back

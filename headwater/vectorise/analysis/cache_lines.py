@@ -1,4 +1,4 @@
-"""A kernel in; whether it waits for memory, and how many work-items of one without loops fill a cache line, out.
+"""Input: a kernel. Output: whether it waits for memory, and how many work-items of one without loops fill a cache line.
 
 Where a processor moves a vector of 64 bytes in halves, code for one vector after another is not the fastest way through
 memory: with half a vector at a time, and one line of each array after the other, more of what it reads is under way

@@ -1,4 +1,4 @@
-"""A kernel in; a rough estimate of what a vector's worth of work-items costs, vectorised and one by one, out."""
+"""Input: a kernel. Output: a rough estimate of what a vector's worth of work-items costs, vectorised and one by one."""
 
 from __future__ import annotations
 

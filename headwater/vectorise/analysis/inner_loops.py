@@ -1,4 +1,5 @@
-"""A kernel in; where each work-item walks through memory of its own, and which such loops LLVM can vectorise, out.
+"""Input: a kernel. Output: where each work-item streams through its own memory, and which such loops LLVM can
+vectorise.
 
 Side by side, lanes of such a loop gather from as many places as there are lanes. One by one, each trip does the next
 trips' work, too, if LLVM's loop vectoriser finds that they do not need this one's results. What it needs is

@@ -1,4 +1,5 @@
-"""A kernel in; what the operands of its atomics are made of, so that lanes can be taken as scalars one by one, out."""
+"""Input: a kernel. Output: what the operands of its atomics are made of, so that lanes can be taken as scalars one by
+one."""
 
 from __future__ import annotations
 

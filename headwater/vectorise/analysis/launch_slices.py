@@ -1,4 +1,4 @@
-"""Values in; the instructions that compute them from a kernel's parameters and a launch's sizes alone out."""
+"""Input: values. Output: the instructions that compute them from a kernel's parameters and a launch's sizes alone."""
 
 from __future__ import annotations
 

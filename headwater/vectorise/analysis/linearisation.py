@@ -1,4 +1,4 @@
-"""Control flow and its divergence in; one order of blocks that all lanes walk together, with their masks, out.
+"""Input: control flow and its divergence. Output: one order of blocks that all lanes execute, with their masks.
 
 Branches on which the lanes agree stay branches. Where they may part, the blocks are laid one after the other and each
 runs under the mask of the lanes that want it: partial linearisation, after S. Moll and S. Hack, 'Partial Control-Flow

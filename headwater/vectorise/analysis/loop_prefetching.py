@@ -1,4 +1,4 @@
-"""A kernel in; the loads whose next elements are worth prefetching out.
+"""Input: a kernel. Output: the loads whose next elements are worth prefetching.
 
 The processor's own prefetchers stop at the end of a page. On a Xeon (Cascade Lake) a + b took 0.90 of its time with
 prefetches, a sum 0.94, saxpy 0.97 and a five-point stencil 0.94, where prefetching lines that are in the cache already

@@ -1,4 +1,4 @@
-"""A kernel in; the atomics in which all work-items of a chunk meet at one place, and can go as one, out."""
+"""Input: a kernel. Output: the atomics in which all work-items of a chunk access one address, and can be merged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Branches where lanes part in; those where they part in their order, so that scalar tests tell whether any does, out.
+"""Input: divergent branches. Output: those that lanes leave in their order, so that scalar tests decide whether any
+does.
 
 The loop over a strided index, ``for (i = get_local_id(0); i < n; i += get_local_size(0))``, is divergent, but only its
 last trip parts the lanes. Until then it can run without masks. So can a kernel behind ``if (get_global_id(0) >= n)

@@ -1,4 +1,4 @@
-"""A kernel in; the loads by which each work-item walks through a stretch of its own, a cache line or more a trip, out.
+"""Input: a kernel. Output: the loads by which each work-item reads a range of its own, a cache line or more a trip.
 
 A chunk's stretches, which lie side by side, are read by many short streams, and a processor's own prefetchers have
 hardly found one when it ends. What the next chunk reads lies where this one's stretches end.

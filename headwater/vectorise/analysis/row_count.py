@@ -1,4 +1,4 @@
-"""How a kernel's hottest part keeps a processor busy in; how many rows of work-items are best out.
+"""Input: how a kernel's hottest part keeps a processor busy. Output: how many rows of work-items are best.
 
 It stands apart from `headwater.vectorise.analysis.throughput`, which finds that out and knows code: a launcher only
 reads it.

@@ -1,4 +1,4 @@
-"""Values of a kernel in; names for what they are in each row of a chunk out, the same where the values surely are.
+"""Input: values of a kernel. Output: their value numbers in each row of a chunk, equal where the values surely are.
 
 Rows along y of a stencil read the same lines: what is ``image[(y + 1) * width + x]`` in one row is ``image[y * width +
 x]`` in the next. Whole numbers are polynomials of what is not computed from others, modulo two to their bits, so that

@@ -1,4 +1,5 @@
-"""A function in; what each value looks like across the lanes and rows of a chunk out (uniform, strided or varying)."""
+"""Input: a function. Output: how each value varies across the lanes and rows of a chunk (uniform, strided or
+varying)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel's loops in; the blocks that test whether the launch is being stopped out."""
+"""Input: a kernel's loops. Output: the blocks that test whether the launch is being stopped."""
 
 from __future__ import annotations
 

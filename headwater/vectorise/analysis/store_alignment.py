@@ -1,4 +1,5 @@
-"""A kernel's stores in; the one along whose lanes chunks are to be aligned, as instructions for its address, out.
+"""Input: a kernel's stores. Output: the one along whose lanes chunks are to be aligned, as instructions for its
+address.
 
 A line of work-items whose first store does not begin a cache line (a stencil that leaves the rim alone, an array that
 lies anywhere) is begun with a partial chunk, so that the whole ones store whole cache lines, around the caches if the

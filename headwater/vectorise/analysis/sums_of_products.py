@@ -1,4 +1,4 @@
-"""Values of a kernel in; each as a sum of products, which shows what addresses have in common, out.
+"""Input: values of a kernel. Output: each as a sum of products, which shows what addresses have in common.
 
 Conversions between integers are passed over as if nothing ever wrapped around, so this is for choosing what is best to
 do, not for what is right.

@@ -1,4 +1,5 @@
-"""A kernel in; how its hottest part keeps a processor busy (the chain of its operations, their work, what lives) out.
+"""Input: a kernel. Output: how its hottest part uses a processor (its longest dependence chain, its work, its live
+values).
 
 Operations of one chunk that wait for each other leave a processor idle unless rows of it have others: a hash's rounds
 take 29 cycles one after the other, in which six vectors of them could be worked on.

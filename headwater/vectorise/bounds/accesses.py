@@ -1,4 +1,4 @@
-"""A kernel's code in; its accesses, the conditions that they are under and how the loops around them count out.
+"""Input: a kernel's code. Output: its accesses, the conditions that they are under and how the loops around them count.
 
 What is said of an access holds for work-items that are named: such a one executes it, at such an address. No interval
 is ever estimated. So a launch that is refused does access memory outside of an array; of others nothing is known.

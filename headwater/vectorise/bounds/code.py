@@ -1,4 +1,5 @@
-"""A kernel's accesses in; a function that tells whether some work-item of a launch makes one outside of its array out.
+"""Input: a kernel's accesses. Output: a function that decides whether some work-item of a launch accesses memory
+outside of an array.
 
 For each place of a kernel (`headwater.vectorise.bounds.accesses.Site`) a few work-items are tried: the first and the
 last along each dimension, as far as the conditions around the place let them come, on the first and the last trip of

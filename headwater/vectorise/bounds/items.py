@@ -1,4 +1,5 @@
-"""A place in a kernel and the conditions around it in; the work-items that are likeliest to reach outside there out."""
+"""Input: a place in a kernel and the conditions around it. Output: the work-items that are likeliest to access memory
+outside of an array there."""
 
 from __future__ import annotations
 

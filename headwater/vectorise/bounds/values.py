@@ -1,4 +1,5 @@
-"""A work-item in; LLVM IR that computes where it comes in a kernel and which addresses it has there out.
+"""Input: a work-item. Output: LLVM IR that computes which places of a kernel it reaches and which addresses it has
+there.
 
 What cannot be computed from arguments and sizes is not known, and counts as not reached.
 """

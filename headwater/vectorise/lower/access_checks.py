@@ -1,4 +1,4 @@
-"""An access of checked code in; the same access behind a test that it lies inside one allocation out.
+"""Input: an access of checked code. Output: the same access behind a test that it lies inside one allocation.
 
 Checked code runs one work-item at a time. Where a pointer comes from a variable of known size (private, __local or
 constant), that variable is the only place it may point to; where it comes from one argument, that argument's array is.

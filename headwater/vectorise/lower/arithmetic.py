@@ -1,4 +1,4 @@
-"""Operations on numbers and addresses: one work-item's in, the same for all lanes and rows of a chunk out."""
+"""Operations on numbers and addresses. Input: one work-item's. Output: the same for all lanes and rows of a chunk."""
 
 from __future__ import annotations
 

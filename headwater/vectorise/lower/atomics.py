@@ -1,4 +1,4 @@
-"""Atomic operations in; one operation for each active lane out, in the order of lanes."""
+"""Input: atomic operations. Output: one operation for each active lane, in the order of lanes."""
 
 from __future__ import annotations
 

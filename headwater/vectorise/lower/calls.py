@@ -1,4 +1,5 @@
-"""Calls that are made for one work-item after the other (printf, traps, block copies) in; loops over lanes out."""
+"""Input: calls that are made for one work-item after the other (printf, traps, block copies). Output: loops over
+lanes."""
 
 from __future__ import annotations
 

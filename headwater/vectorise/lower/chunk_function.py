@@ -1,4 +1,4 @@
-"""A chunk's plan in; the text of a function that runs its work-items (lanes × rows) at once out.
+"""Input: a chunk's plan. Output: the text of a function that runs its work-items (lanes × rows) at once.
 
 The function's value is the barrier at which the chunk stopped, to be passed back in to go on, or -1 when it is done.
 """

@@ -1,4 +1,4 @@
-"""The blocks of a kernel in their linear order in; the same blocks, for the lanes that want them, out.
+"""Input: the blocks of a kernel in their linear order. Output: the same blocks, for the lanes that execute them.
 
 Branches on which all lanes agree stay branches. Where lanes part, the following blocks run one after the other, each
 under the mask of its lanes (if-conversion); `headwater.vectorise.analysis.linearisation` has decided on the order.

@@ -1,4 +1,4 @@
-"""Integer divisions of lanes in; divisions and products of floats, which vectors have, out.
+"""Input: integer divisions of lanes. Output: divisions and products of floats, which vectors have.
 
 Integers that floats hold exactly have exact quotients: one that is no whole number is farther from the next one than
 half of its last place. So do 64-bit ones where they are small, which is tested when they are divided.

@@ -1,4 +1,4 @@
-"""An edge of the control flow in; the lanes that take it, in the masks and phis of its target, out."""
+"""Input: an edge of the control flow. Output: the lanes that take it, in the masks and phis of its target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A kernel's parameters and its chunk functions in; the entry that a worker thread calls to run work-groups out.
+"""Input: a kernel's parameters and its chunk functions. Output: the entry that a worker thread calls to run
+work-groups.
 
 The launch block's fields are those of `headwater.native.launch_block`.
 """

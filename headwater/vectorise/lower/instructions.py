@@ -1,4 +1,4 @@
-"""One work-item's instruction in; the function that writes it for all lanes and rows of a chunk."""
+"""Input: one work-item's instruction. Output: the function that writes it for all lanes and rows of a chunk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LLVM intrinsics of one work-item in; the same intrinsics on vectors of lanes out."""
+"""Input: LLVM intrinsics of one work-item. Output: the same intrinsics on vectors of lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vector values in; single lanes of them as scalars out, where lanes are taken one by one (atomics)."""
+"""Input: vector values. Output: single lanes of them as scalars, where lanes are taken one by one (atomics)."""
 
 from __future__ import annotations
 

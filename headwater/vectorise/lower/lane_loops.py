@@ -1,4 +1,4 @@
-"""What is done for one work-item after the other in; loops over the active lanes of a row out."""
+"""Input: an operation done for one work-item after the other. Output: loops over the active lanes of a row."""
 
 from __future__ import annotations
 

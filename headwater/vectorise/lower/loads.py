@@ -1,4 +1,4 @@
-"""A load of one work-item in; the cheapest loads for all lanes and rows of a chunk out."""
+"""Input: a load of one work-item. Output: the cheapest loads for all lanes and rows of a chunk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Atomics of all lanes on one address in; one atomic, and what each lane would have found there, out.
+"""Input: atomics of all lanes on one address. Output: one atomic, and what each lane would have found there.
 
 Kernels count and add up in one place (``atomic_inc(count)``), often to learn where to write. Lane by lane that is one
 locked operation each, for which all cores wait in turn; the lanes' sum takes one for a chunk.

@@ -1,4 +1,5 @@
-"""A test that lanes pass in their order in; scalar code that tells whether one lane, or all of them, pass it, out."""
+"""Input: a test that lanes pass in their order. Output: scalar code that decides whether one lane, or all of them, pass
+it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vector values that stay whole in: operations on all lanes' components at once, in memory order, out.
+"""Input: vector values that stay whole. Output: operations on all lanes' components at once, in memory order.
 
 `headwater.vectorise.plan.packing` says which values stay whole.
 """

@@ -1,4 +1,4 @@
-"""Planned prefetches in; their instructions, block by block, for launches that ask for them, out."""
+"""Input: planned prefetches. Output: their instructions, block by block, for launches that ask for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A block that lanes run in their order in; a loop over the rows that have such lanes out."""
+"""Input: a block that lanes run in their order. Output: a loop over the rows that have such lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors of lanes in; rearranged vectors out: components side by side, taken apart, repeated or joined."""
+"""Input: vectors of lanes. Output: rearranged vectors: components side by side, taken apart, repeated or joined."""
 
 from __future__ import annotations
 

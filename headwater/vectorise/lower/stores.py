@@ -1,4 +1,4 @@
-"""A store of one work-item in; the cheapest stores for all lanes and rows of a chunk out."""
+"""Input: a store of one work-item. Output: the cheapest stores for all lanes and rows of a chunk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The barriers of a resumable chunk in; code that saves what is live there, and restores it, out."""
+"""Input: the barriers of a resumable chunk. Output: code that saves what is live there, and restores it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Lines of LLVM IR in, a function's text out: blocks, slots for values that cross blocks, and what is live where."""
+"""Input: lines of LLVM IR. Output: a function's text: blocks, slots for values that cross blocks, and what is live
+where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control flow, shapes and a variant in; everything that is decided before a chunk function is written out."""
+"""Input: control flow, shapes and a variant. Output: everything that is decided before a chunk function is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel and a launch's sizes in; how its work-items are laid out in chunks (lanes, rows, dimensions) out."""
+"""Input: a kernel and a launch's sizes. Output: how its work-items are laid out in chunks (lanes, rows, dimensions)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel's vector values in; those that are best kept whole, all lanes' components in memory order, out.
+"""Input: a kernel's vector values. Output: those that are best kept whole, all lanes' components in memory order.
 
 A ``uchar4`` of 16 work-items is one register of 64 bytes if it stays as it lies in memory, and four registers of 16
 bytes if each component gets its own, which takes shuffles at every load and store. Operations that treat all components

@@ -1,4 +1,5 @@
-"""A kernel in; the blocks that lanes run in their order (``if (l < reach)``), to be written as loops over rows, out.
+"""Input: a kernel. Output: the blocks that lanes run in their order (``if (l < reach)``), to be written as loops over
+rows.
 
 A work-group that is one chunk has up to 32 rows, of which the last steps of a tree in local memory need one. Written
 for all rows under masks, each step costs as much as the first. In a loop over the rows, those without a lane are

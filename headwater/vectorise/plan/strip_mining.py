@@ -1,4 +1,4 @@
-"""A kernel and how its chunks lie in; the loops that run some rows of a chunk after the others, and how many, out.
+"""Input: a kernel and the layout of its chunks. Output: the loops that are strip-mined, and how many rows at a time.
 
 A work-group that is one chunk needs no switching at barriers, but 8 or 16 rows of it keep more in a loop than a
 processor has registers, and each trip stores and loads the rest. All lanes and rows run such a loop together, and

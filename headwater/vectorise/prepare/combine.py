@@ -1,4 +1,5 @@
-"""A work-item's loads of neighbouring elements in; loads of whole vectors, and components taken out of them, out.
+"""Input: a work-item's loads of neighbouring elements. Output: loads of whole vectors, and components taken out of
+them.
 
 LLVM takes loads of vectors apart where only their components are used, and people write ``p[4 * i]``, ``p[4 * i + 1]``.
 Where work-items lie further apart than that, each such load would be strided, the whole is not.

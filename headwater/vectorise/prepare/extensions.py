@@ -1,4 +1,5 @@
-"""Shifts and masks of 64 bits in; the extensions of 32-bit values that they stand for, which may keep a stride, out.
+"""Input: shifts and masks of 64 bits. Output: the extensions of 32-bit values that they stand for, which may keep a
+stride.
 
 LLVM makes ``(id << 32) >> 30`` of ``4 * (long)(int)id``, and ``(4 * id) & 0x3fffffffc`` of ``4 * (ulong)(uint)id``.
 """

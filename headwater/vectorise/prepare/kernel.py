@@ -1,4 +1,5 @@
-"""A module's IR in; one kernel ready for the vectoriser out: local memory as parameters, barriers as block ends."""
+"""Input: a module's IR. Output: one kernel ready for the vectoriser: local memory as parameters, barriers as block
+ends."""
 
 from __future__ import annotations
 

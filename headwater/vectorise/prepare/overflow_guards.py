@@ -1,4 +1,5 @@
-"""Indices of 32 bits in; those that no launch of sensible numbers makes wrap around, and what tells such a launch, out.
+"""Input: indices of 32 bits. Output: those that can overflow only in absurdly large launches, and the test that
+recognises such a launch.
 
 ``for (int i = get_global_id(0); i < n; i += get_global_size(0))`` counts from one trip to the next in 64 bits, of which
 it keeps 32, and nothing in it proves that ``i`` does not wrap around; it does where ``n`` is within a step of 2^31. Nor

@@ -1,4 +1,5 @@
-"""A kernel in; its arguments that work-items only count into, and the code that lets each thread count for itself, out.
+"""Input: a kernel. Output: its arguments that work-items only count into, and the code that lets each thread count for
+itself.
 
 An increment of global memory is a locked operation, and a table that all threads count into moves between their cores.
 What nobody reads meanwhile can as well be counted by each thread for itself, in its scratch memory without locks, and

@@ -1,4 +1,5 @@
-"""Loops that count in 64 bits and use 32 of them in; the same loops with counters of 32 bits, which keep a stride, out.
+"""Input: loops that count in 64 bits and use 32 of them. Output: the same loops with counters of 32 bits, which keep a
+stride.
 
 Of ``for (int i = get_global_id(0); i < n; i += get_global_size(0))`` LLVM makes a counter of 64 bits, as that is what
 the sum has, of which each trip takes the lower half and extends it again.

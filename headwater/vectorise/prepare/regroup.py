@@ -1,4 +1,4 @@
-"""Operations on each component of vectors, one by one, in; the same operations on whole vectors out.
+"""Input: operations on each component of vectors, one by one. Output: the same operations on whole vectors.
 
 The device library defines ``min(a, b)`` of four components as four scalar minima, between extractions and insertions.
 From every vector that is put together out of scalars this looks upwards for operations that are the same in all

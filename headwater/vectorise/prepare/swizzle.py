@@ -1,4 +1,4 @@
-"""Chains of shuffles in; single shuffles of what they start from, where there is one that does the same, out.
+"""Input: chains of shuffles. Output: single shuffles of their first operands, where one shuffle does the same.
 
 ``(int4)(0, v.xyz)`` comes as four shuffles, which cost nothing where each component has a register of its own, and
 much where vectors stay whole.

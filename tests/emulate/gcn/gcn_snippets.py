@@ -1,4 +1,4 @@
-"""Assembly in, a wavefront that has run it on the reference interpreter out."""
+"""Input: assembly. Output: a wavefront that has run it on the reference interpreter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Assembly in; what a wavefront of the translated code and one of the reference interpreter leave in memory, out.
+"""Input: assembly. Output: what a wavefront of the translated code and one of the reference interpreter leave in
+memory.
 
 A snippet finds random dwords in v4…v19 and s8…s15, v0 is the lane's number, and leaves results in v20…v51. Both ways load and
 store them by the same instructions, so that the test is of the snippet between.

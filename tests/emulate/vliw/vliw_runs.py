@@ -1,4 +1,4 @@
-"""A shader's clauses in; what the translated code and the reference interpreter leave in memory, out.
+"""Input: a shader's clauses. Output: what the translated code and the reference interpreter leave in memory.
 
 The shader finds random dwords in R2…R5, the lane's number in R0.x, and leaves results in R6…R21. What loads and stores
 them is put around the clauses.

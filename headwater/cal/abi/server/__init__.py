@@ -1,1 +1,1 @@
-"""The process behind a CAL program: requests of `headwater.cal.abi.protocol` pass in, replies pass out."""
+"""The process behind a CAL program. Input: requests of `headwater.cal.abi.protocol`. Output: replies."""

@@ -1,4 +1,4 @@
-"""Sizes pass in; memory for resources that the host can map, and parts of the memory that the host pins, pass out."""
+"""Input: sizes. Output: memory for resources that the host can map, and parts of the memory that the host pins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A CAL program's calls pass in; `headwater.cal` answers them, and the replies pass out."""
+"""Answers a CAL program's calls by `headwater.cal`. Input: calls. Output: replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ATI IL programs pass in; machine code of R600, R700, Evergreen and Cayman passes out."""
+"""Input: ATI IL programs. Output: machine code of R600, R700, Evergreen and Cayman."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scheduled program passes in; each value's register, and how many registers there are, passes out.
+"""Input: a scheduled program. Output: each value's register, and how many registers there are.
 
 Values that live within one ALU clause get clause temporaries; the others the first register whose component is free
 wherever they are live. Values that are named together get one register.

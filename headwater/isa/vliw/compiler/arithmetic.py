@@ -1,4 +1,4 @@
-"""An arithmetic operation of IL passes in; operations that compute it, generation by generation, pass out.
+"""Input: an arithmetic operation of IL. Output: operations that compute it, generation by generation.
 
 The meanings are those of ``headwater/il/operations.txt``. Whatever takes a sequence of some length has a function
 of its own; doubles are in `double`, operations on whole vectors in `vectors`.

@@ -1,4 +1,4 @@
-"""Operations pass in one by one; the program in static single assignment form, without what is needless, comes out.
+"""Input: operations one by one. Output: the program in static single assignment form, without redundant operations.
 
 Each operation is folded, simplified and looked for among those that dominate it before it is added.
 """

@@ -1,4 +1,4 @@
-"""A program in static single assignment form passes in; the same with variables in place of phis passes out.
+"""Input: a program in static single assignment form. Output: the same with variables in place of phis.
 
 Every way into a phi gets a copy; a phi's value and its copies become one variable wherever they are not live at once,
 and so do a copy's two sides. Then the values that fetches and exports name together are given a common register, by

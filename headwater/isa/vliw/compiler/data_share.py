@@ -1,5 +1,5 @@
-"""An instruction of IL on a data share, or a fence, passes in; LDS operations, and fetches of R700's LDS and of the
-global data share, pass out.
+"""Input: an instruction of IL on a data share, or a fence. Output: LDS operations, and fetches of R700's LDS and of the
+global data share.
 
 The arrays of a share lie one after another, by their numbers, and addresses count bytes.
 """

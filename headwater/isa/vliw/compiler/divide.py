@@ -1,4 +1,4 @@
-"""Division of unsigned integers: two values pass in, the operations that give quotient or remainder pass out."""
+"""Division of unsigned integers. Input: two values. Output: the operations that give quotient or remainder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An operation of IL on doubles passes in; operations on pairs of components, low word and high word, pass out.
+"""Input: an operation of IL on doubles. Output: operations on pairs of components, low word and high word.
 
 A chip without double precision refuses them. Evergreen and later compare and take reciprocals by instructions; the
 older chips get sequences of ADD_64, MUL_64, MULADD_64, which round each product: quotients and roots get their last

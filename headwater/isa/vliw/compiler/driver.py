@@ -1,4 +1,4 @@
-"""An IL program and a chip pass in; the chip's machine code with what it needs to run passes out."""
+"""Input: an IL program and a chip. Output: the chip's machine code with what it needs to run."""
 
 from __future__ import annotations
 

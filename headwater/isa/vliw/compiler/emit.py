@@ -1,4 +1,4 @@
-"""A scheduled program with its registers passes in; the machine's shader passes out, jumps, stack and all."""
+"""Input: a scheduled program with its registers. Output: the machine's shader, jumps, stack and all."""
 
 from __future__ import annotations
 

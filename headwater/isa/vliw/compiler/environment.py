@@ -1,5 +1,5 @@
-"""Assignments to variables pass in; what each holds where the program is being lowered, and what a branch has changed,
-pass out.
+"""Input: assignments to variables. Output: what each holds where the program is being lowered, and what a branch has
+changed.
 """
 
 from __future__ import annotations

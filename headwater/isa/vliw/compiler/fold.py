@@ -1,4 +1,4 @@
-"""An operation with its operands passes in; what it comes to without being executed passes out, where it does.
+"""Input: an operation with its operands. Output: its value without executing it, if that is known.
 
 Only what the machine would compute bit for bit: single precision flushes denormal numbers, MUL and MULADD make zero of
 zero times anything.

@@ -1,4 +1,4 @@
-"""Operations pass in one at a time; a group that can issue, with bank swizzles, literals and constants, comes out.
+"""Input: operations one at a time. Output: a group that can issue, with bank swizzles, literals and constants.
 
 The constraints are those of AMD, R600-Family and R700-Family Instruction Set Architecture, "ALU Instructions": slots,
 three read cycles of one register a component, ports for constants, four literals, locked windows of constants.

@@ -1,4 +1,4 @@
-"""A program passes in; where each of its values is live passes out, as sets of places in the text.
+"""Input: a program. Output: where each of its values is live, as sets of places in the text.
 
 A set is made of gaps, of which gap p is behind the operation at place p: a value written at d and read at u is live in
 the gaps d to u - 1 (gap 0 is before the first operation), so that an operation may write where its operand was. Control

@@ -1,4 +1,4 @@
-"""The tree of an IL program's statements passes in; the machine's operations in static single assignment form pass out.
+"""Input: the tree of an IL program's statements. Output: the machine's operations in static single assignment form.
 
 Here is control flow: where it joins, variables that differ become phis. `operands` has what instructions read and
 write, `arithmetic` what operations compute, `memory` what touches memory.

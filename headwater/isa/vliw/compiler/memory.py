@@ -1,4 +1,4 @@
-"""An instruction of IL that touches memory passes in; fetches, LDS operations, writes and exports pass out.
+"""Input: an instruction of IL that touches memory. Output: fetches, LDS operations, writes and exports.
 
 docs/vliw.md says which resource, constant buffer and RAT stands for which of IL's. `operands` has the registers that
 are memory.

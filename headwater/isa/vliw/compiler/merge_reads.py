@@ -1,5 +1,5 @@
-"""A program in static single assignment form passes in; the same with reads joined, where one instruction does for
-several, passes out.
+"""Input: a program in static single assignment form. Output: the same with reads merged where one instruction can do
+several.
 
 LDS_READ2_RET reads two dwords at once, one into each queue, where LDS_READ_RET would take two groups; a fetch reads up
 to four dwords that follow one another.

@@ -1,5 +1,5 @@
-"""A program in static single assignment form passes in; the same with constants that are added to addresses in the
-offsets of fetches and LDS operations passes out.
+"""Input: a program in static single assignment form. Output: the same with constants that are added to addresses in the
+offsets of fetches and LDS operations.
 
 IL's addresses are 32 bits and wrap. A fetch's do not: an index outside of the resource is outside before the offset is
 added (AMD, R700-Family ISA, "Vertex Fetch"; Direct3D asks for 0 there), and of an LDS operation nothing says that they

@@ -1,4 +1,4 @@
-"""An operand of IL passes in; the values of its lanes pass out, or what a write to it makes of them.
+"""Input: an operand of IL. Output: the values of its lanes, or what a write to it makes of them.
 
 Every lane of a register is a variable; other registers (constant buffers, indexed temporaries, the global buffer,
 shared registers) are memory, see `memory` for the instructions on it. Memory that the program writes is ordered by

@@ -1,4 +1,4 @@
-"""A program in static single assignment form passes in; the same with less to do passes out.
+"""Input: a program in static single assignment form. Output: the same with fewer or cheaper operations.
 
 `clean` drops what has no use; `rewrite` builds the program anew, with what has become known since: constants, equal
 expressions, branches that are decided, branches short enough to be computed on both sides.

@@ -1,5 +1,5 @@
-"""A program in static single assignment form passes in; for each of its values the unsigned numbers that it can be pass
-out, as the least and the greatest.
+"""Input: a program in static single assignment form. Output: for each of its values the unsigned numbers that it can
+be, as the least and the greatest.
 
 Values that nothing is known of can be all of 32 bits. What a work-item's numbers can be says `Value.most`; a variable
 of a loop that moves by a constant is bounded by how often the loop can repeat.

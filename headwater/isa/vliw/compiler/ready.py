@@ -1,4 +1,4 @@
-"""Operations of a block that are ready pass in; the most urgent of them passes out: a list scheduler's ready list."""
+"""Input: operations of a block that are ready. Output: the most urgent of them: a list scheduler's ready list."""
 
 from __future__ import annotations
 

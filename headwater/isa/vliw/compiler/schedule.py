@@ -1,5 +1,5 @@
-"""The operations of a block pass in; clauses of groups, of fetches and of writes, in an order that keeps every
-dependence, pass out.
+"""Input: the operations of a block. Output: clauses of groups, of fetches and of writes, in an order that keeps every
+dependence.
 
 Fetches are issued as soon and as many together as their addresses allow, since a wavefront waits for a whole clause of
 them; groups are filled by a list, longest way to the block's end first, registers permitting.

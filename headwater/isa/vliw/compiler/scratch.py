@@ -1,4 +1,4 @@
-"""An element of scratch memory passes in; the operation that reads or writes it passes out."""
+"""Input: an element of scratch memory. Output: the operation that reads or writes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program of variables that takes too many registers passes in; the same with some in scratch memory passes out.
+"""Input: a program of variables that takes too many registers. Output: the same with some in scratch memory.
 
 A variable that is spilled is written there after each of its definitions and read back before each operation that uses
 it. Variables are named by their place among all definitions, which is the same each time a program is compiled.

@@ -1,4 +1,4 @@
-"""An IL program's lines pass in; its statements as a tree, every call inlined, passes out.
+"""Input: an IL program's lines. Output: its statements as a tree, every call inlined.
 
 What IL can say and the tree cannot is rewritten: a return in the middle becomes a flag and the ifs behind it, a switch
 becomes ifs, or a loop of one trip where cases fall through or break from within.

@@ -1,4 +1,4 @@
-"""A chip passes in; what the compiler must know of it, as plain numbers, passes out."""
+"""Input: a chip. Output: what the compiler must know of it, as plain numbers."""
 
 from __future__ import annotations
 

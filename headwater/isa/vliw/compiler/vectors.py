@@ -1,4 +1,4 @@
-"""An operation of IL on vectors, whose lanes need one another, passes in; operations that compute it pass out.
+"""Input: an operation of IL on vectors, whose lanes need one another. Output: operations that compute it.
 
 The meanings are those of ``headwater/il/operations.txt``; what gives one number for all lanes is in `arithmetic`.
 """

@@ -1,4 +1,4 @@
-"""What a pass made passes in; nothing passes out, or an AssertionError that says what is wrong with the compiler."""
+"""Input: what a pass made. Raises an AssertionError that names the defect of the compiler, if there is one."""
 
 from __future__ import annotations
 
