@@ -103,9 +103,8 @@ def _patterned(step: Step, accesses: Mapping[int, tuple[Array, Array]]) -> Step:
 def _base(instruction: Instruction, versions: dict[tuple[str, int], int]) -> str:
     """The registers that an access's address is made of, with how often each was written in the block before it."""
     parts = []
-    for name in ("ADDR", "SADDR", "RSRC", "SOFFSET"):
-        source = instruction.source(name)
-        if source is not None and isinstance(source.value, Register):
+    for source in instruction.sources_of("address"):
+        if isinstance(source.value, Register):
             register = source.value
             parts += [
                 f"{register.file}{n}.{versions.get((register.file, n), 0)}"
@@ -226,5 +225,5 @@ def _is_stack(instruction: Instruction) -> bool:
 
 def _data_bytes(instruction: Instruction) -> int:
     """Of an access whose meaning does not say a size (formats, images): that of its registers."""
-    kinds = [dest.type for dest in instruction.dests] + [s.type for s in instruction.sources if s.name == "DATA"]
+    kinds = [dest.type for dest in instruction.dests] + [source.type for source in instruction.sources_of("data")]
     return TYPE_BITS.get(kinds[0], 32) // 8 if kinds else 4

@@ -390,8 +390,8 @@ class Lanes:
             simm = instruction.fields["simm16"]
             found = [state.scalars.get(dest.register.index), number(simm | (0xFFFF0000 if simm >> 15 else 0))]
         else:
-            names = ("S0", "S1") if kind == "carry" else ("S0", "S1", "S2")
-            found = [self.read(source, state) for source in instruction.sources if source.name in names]
+            count = 2 if kind == "carry" else 3  # without the carry, which is the third
+            found = [self.read(s, state) for s in instruction.sources_of("source") if s.position < count]
         values = [value for value in found if value is not None]
         if len(values) != len(found) or all(value.step is None for value in values):
             return []
@@ -405,10 +405,7 @@ class Lanes:
         if instruction.row.encoding == "MUBUF" and (fields.get("idxen") or fields.get("lds")):
             return None
         total = np.full((1, 1), fields.get("offset", 0) & _ONES, np.uint32)
-        for name in ("ADDR", "SADDR", "RSRC", "SOFFSET"):
-            source = instruction.source(name)
-            if source is None:
-                continue
+        for source in instruction.sources_of("address"):
             part = self.read(source, state)
             if part is None or part.step is not None:
                 return None

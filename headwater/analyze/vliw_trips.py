@@ -183,7 +183,7 @@ class _State:
         kinds = {o.type for o in op.row.operands}
         if what.unsupported or what.effects or what.accesses or (any("f" in k for k in kinds) and name not in _PLAIN):
             return None
-        names = [o.name for o in op.row.operands if o.name != "D"]
+        names = [operand.name for operand in op.row.inputs]
         if len(names) != len(values) or what.reads - set(names):  # LDS atomics read memory
             return None
         made = evaluate(what, {n: v.start for n, v in zip(names, values, strict=True)}, _PLAIN_MODE).results.get("D")

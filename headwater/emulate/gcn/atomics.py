@@ -53,7 +53,7 @@ def _operands(instruction: Instruction) -> tuple[dict[str, tuple[int, int]], lis
     layout: dict[str, tuple[int, int]] = {}
     registers: list[int] = []
     for source in instruction.sources:
-        if source.name in ("DATA", "DATA1") and isinstance(source.value, Register):
+        if source.role == "data" and isinstance(source.value, Register):
             layout[source.name] = len(registers), source.value.dwords
             registers += range(number(source.value), number(source.value) + source.value.dwords)
     return layout, registers

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headwater.emulate.gcn.program import INDEX_DEST, BasicBlock, Program, index_range, meaning
+from headwater.emulate.gcn.program import BasicBlock, Program, index_range, meaning
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.layout import PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.emulate.wave.lower_llvm import Wide, lower
 from headwater.errors import InternalError
 from headwater.isa.gcn.model import (
     EXEC,
+    INDEX_DEST,
     M0,
     SCC,
     TYPE_BITS,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from headwater.errors import HeadwaterError
 from headwater.isa.gcn import images
-from headwater.isa.gcn.model import EXEC, M0, SCC, VCC, Instruction, Literal, Register
+from headwater.isa.gcn.model import EXEC, INDEX_DEST, M0, SCC, VCC, Instruction, Literal, Register, index_bit
 from headwater.isa.gcn.semantics import Semantics, semantics
 
 _ACC = 256  # accumulation registers follow the vector registers in a bit set
@@ -170,13 +170,10 @@ def _cuts(known: Mapping[int, Instruction], leaders: set[int]) -> set[int]:
 
 # ---- registers that are named by M0 ----------------------------------------------------------------------------------
 
-INDEX_SOURCES, INDEX_DEST = (1, 2, 4), 8
-"""Bits of the mode of s_set_gpr_idx_on: M0 is added to the number of S0, S1, S2, of the destination."""
-
 
 def _with_indices(known: Mapping[int, Instruction], leaders: set[int]) -> dict[int, Instruction]:
     """The instructions; those that add M0 to registers' numbers say so in fields of their own: ``indexed``, the bits
-    above, and ``vectors`` and ``scalars``, how many registers the program has.
+    of `index_bit`, and ``vectors`` and ``scalars``, how many registers the program has.
 
     The mode holds to the end of its block at most, as every compiler has it.
     """
@@ -338,12 +335,11 @@ def _effects(instruction: Instruction) -> Effects:
     indexed = instruction.fields.get("indexed", 0)
     if indexed:
         scalar_read |= 1 << M0
-        for bit, name in zip(INDEX_SOURCES, ("S0", "S1", "S2"), strict=True):
-            found = instruction.source(name)
-            if indexed & bit and found is not None and isinstance(found.value, Register):
-                s, v = _range_bits(instruction, found.value)
+        for source in instruction.sources:
+            if indexed & index_bit(source) and isinstance(source.value, Register):
+                s, v = _range_bits(instruction, source.value)
                 scalar_read, vector_read = scalar_read | s, vector_read | v
-                vector_write |= v if name in written else 0  # v_swap_b32
+                vector_write |= v if source.name in written else 0  # v_swap_b32
         if indexed & INDEX_DEST:
             # Any of them may be written, so what they hold lives on.
             s, v = _range_bits(instruction, instruction.dests[0].register)

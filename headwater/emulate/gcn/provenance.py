@@ -167,9 +167,8 @@ class _Follow:
     def _address(self, instruction: Instruction, state: State) -> int:
         """What an instruction's address is made from."""
         parts = []
-        for name in ("ADDR", "SADDR", "RSRC", "SOFFSET"):
-            source = instruction.source(name)
-            if source is not None and isinstance(source.value, Register):
+        for source in instruction.sources_of("address"):
+            if isinstance(source.value, Register):
                 value = source.value
                 # Of a buffer's descriptor, the address; the rest is its size and format.
                 parts.append(self._held(Register(value.file, value.index, min(value.dwords, 2)), state))

@@ -235,7 +235,7 @@ def _texel_atomic(wave: Wave, instruction: Instruction, one: reference_images.Op
     if instruction.dest("D") is not None:
         assign(wave, instruction, "D", _as_lanes(returned, f"u{32 * dwords}"), what)
         if instruction.fields.get("tfe"):
-            status = register_number(wave, instruction, "D", instruction.dests[0].register) + dwords
+            status = register_number(wave, instruction, instruction.dests[0]) + dwords
             wave.vectors[status] = np.where(wave.active, np.uint32(0), wave.vectors[status])
 
 

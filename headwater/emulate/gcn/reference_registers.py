@@ -34,6 +34,7 @@ from headwater.isa.gcn.model import (
     Register,
     Source,
     constant_bits,
+    index_bit,
 )
 from headwater.isa.gcn.semantics import BITS, Mode, Semantics, is_float, semantics
 
@@ -97,19 +98,23 @@ def mask_of(lanes: Array) -> int:
 # ---- operands --------------------------------------------------------------------------------------------------------
 
 
-def register_number(wave: Wave, instruction: Instruction, name: str, register: Register) -> int:
-    """The number of a vector register, with what indexing adds to it."""
-    what = semantics(instruction.row)
+def register_number(wave: Wave, instruction: Instruction, operand: Source | Destination) -> int:
+    """The number of an operand's first vector register, with what indexing adds to it."""
+    register = operand.register if isinstance(operand, Destination) else operand.value
+    assert isinstance(register, Register)
     index = register.index
     m0 = int(wave.scalars[M0])
-    if what.effect("index_source" if name != "D" else "index_dest"):
+    if _moves_by_index(instruction, operand):
         index += m0 & 0xFF
-    elif wave.indexing and register.file == "v" and instruction.row.encoding.startswith("VOP"):
-        enabled = m0 >> 12
-        bit = {"S0": 0, "S1": 1, "S2": 2, "D": 3}.get(name)
-        if bit is not None and enabled >> bit & 1:
-            index += m0 & 0xFF
+    elif wave.indexing and instruction.row.encoding.startswith("VOP") and m0 >> 12 & index_bit(operand):
+        index += m0 & 0xFF if register.file == "v" else 0
     return index + (ACC if register.file == "a" else 0)
+
+
+def _moves_by_index(instruction: Instruction, operand: Source | Destination) -> bool:
+    """Whether the instruction itself (v_movrels_b32, s_movreld_b32, …) adds M0 to the operand's number."""
+    effect = "index_dest" if isinstance(operand, Destination) else "index_source"
+    return semantics(instruction.row).effect(effect) is not None
 
 
 def _scalar_dword(wave: Wave, index: int) -> int:
@@ -126,7 +131,7 @@ def raw_value(wave: Wave, source: Source | Destination, instruction: Instruction
     """An operand's bits: u32, u64, or u32 words; of one element where it is scalar."""
     value = source.register if isinstance(source, Destination) else source.value
     if isinstance(value, Register):
-        return _register(wave, instruction, source.name, value)
+        return _register(wave, instruction, source, value)
     width = TYPE_BITS[source.type]
     bits = constant_bits(value.code, source.type) if isinstance(value, Constant) else _literal(value, source.type)
     return np.array([bits], np.uint64 if width == 64 else np.uint32)
@@ -140,18 +145,18 @@ def _literal(value: Literal, kind: str) -> int:
     return value.bits
 
 
-def _register(wave: Wave, instruction: Instruction, name: str, register: Register) -> Wide:
+def _register(wave: Wave, instruction: Instruction, operand: Source | Destination, register: Register) -> Wide:
     if register.file == "s":
         if register.index >= SHARED_BASE and register.index <= SHARED_BASE + 3 and register.dwords == 2:
             aperture = SHARED_APERTURE if register.index < SHARED_BASE + 2 else PRIVATE_APERTURE
             limit = 0xFFFFFFFF if (register.index - SHARED_BASE) % 2 else 0
             return np.array([aperture << 32 | limit], np.uint64)
         index = register.index
-        if semantics(instruction.row).effect("index_source" if name != "D" else "index_dest"):
-            index += int(wave.scalars[M0]) & 0xFF if instruction.row.encoding == "SOP1" else 0
+        if instruction.row.encoding == "SOP1" and _moves_by_index(instruction, operand):
+            index += int(wave.scalars[M0]) & 0xFF
         words = [np.array([_scalar_dword(wave, index + n)], np.uint32) for n in range(register.dwords)]
     else:
-        index = register_number(wave, instruction, name, register)
+        index = register_number(wave, instruction, operand)
         words = [wave.vectors[index + n].copy() for n in range(register.dwords)]
     if register.dwords == 1:
         return words[0]
@@ -174,7 +179,7 @@ def _operand(wave: Wave, instruction: Instruction, source: Source, what: Semanti
         return raw
     if type_ == "u1":
         return lanes_of(int(raw[0]))
-    if instruction.form == "DPP" and source.name == "S0":
+    if source.dpp:
         lanes, valid = dpp_lanes(instruction.fields["dpp_ctrl"])
         seen = valid & wave.active[lanes]
         raw = np.where(seen, np.broadcast_to(raw, LANES)[lanes], np.zeros(1, raw.dtype))
@@ -305,7 +310,7 @@ def _finished(value: Array, type_: str, instruction: Instruction, mode: Mode) ->
 
 def _written(wave: Wave, instruction: Instruction, dest: Destination, value: Array, what: Semantics) -> Array:
     """A result of at most 32 bits as the register's new bits in all lanes."""
-    old = wave.vectors[register_number(wave, instruction, dest.name, dest.register)]
+    old = wave.vectors[register_number(wave, instruction, dest)]
     value = np.broadcast_to(value, LANES)
     wide = value.astype(np.uint32)
     if instruction.form == "SDWA" and dest.sel != 6:
@@ -339,6 +344,7 @@ def _allowed(wave: Wave, instruction: Instruction) -> Array:
 def assign(wave: Wave, instruction: Instruction, target: str, value: Wide, what: Semantics) -> None:
     """Write a result where the instruction puts it, in the lanes that it is for."""
     dest = instruction.dest(target)
+    source = None
     type_ = what.types.get(target, "u32")
     if dest is None:
         source = instruction.source(target)
@@ -361,7 +367,7 @@ def assign(wave: Wave, instruction: Instruction, target: str, value: Wide, what:
         for n, word in enumerate(dwords_of(value)):
             wave.scalars[index + n] = int(word[0])
         return
-    index = register_number(wave, instruction, target, register)
+    index = register_number(wave, instruction, source or dest)
     write = np.ones(LANES, bool) if what.ignores_exec else wave.active & _allowed(wave, instruction)
     if isinstance(value, np.ndarray):
         value = _finished(value, type_, instruction, wave.settings)

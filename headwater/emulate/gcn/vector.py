@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.emulate.gcn.control import constant, scalar_operand, scalar_register, special, write_scalar
-from headwater.emulate.gcn.program import INDEX_DEST, INDEX_SOURCES, index_range, keeps_old, meaning
+from headwater.emulate.gcn.program import index_range, keeps_old, meaning
 from headwater.emulate.wave import modifiers
 from headwater.emulate.wave.builder import Builder, Value
 from headwater.emulate.wave.lower_llvm import Wide, lower
 from headwater.emulate.wave.memory import vector as constants
 from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS, Mask, half_of, number
 from headwater.errors import InternalError
-from headwater.isa.gcn.model import EXEC, M0, VCC, Destination, Instruction, Register, Source
+from headwater.isa.gcn.model import EXEC, M0, VCC, Destination, Instruction, Register, Source, index_bit
 from headwater.isa.gcn.semantics import BITS, is_float
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _translate(t: Translator, instruction: Instruction) -> None:
     fetches: dict[str, Fetch] = {}
     for source in instruction.sources:
         raw = None
-        if instruction.form == "DPP" and source.name == "S0":
+        if source.dpp:
             raw, allowed = _dpp(t, instruction, source, exec_mask)
         if source.name in what.reads:
             fetches[source.name] = fetch(t, instruction, source, raw)
@@ -106,13 +106,10 @@ def fetch(t: Translator, instruction: Instruction, source: Source, raw: Fetch | 
     )
 
 
-_INDEX_BITS = {**dict(zip(("S0", "S1", "S2"), INDEX_SOURCES, strict=True)), "D": INDEX_DEST}
-
-
 def _choices(instruction: Instruction, operand: Source | Destination) -> range | None:
     """The vector registers that an operand may be to whose number M0 is added; None for all other operands."""
     register = operand.register if isinstance(operand, Destination) else operand.value
-    if not instruction.fields.get("indexed", 0) & _INDEX_BITS.get(operand.name, 0):
+    if not instruction.fields.get("indexed", 0) & index_bit(operand):
         return None
     if not isinstance(register, Register) or register.file != "v":
         return None

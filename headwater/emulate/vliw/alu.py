@@ -233,7 +233,7 @@ class AluCode:
         """A result with OMOD and CLAMP, where it is a float."""
         b = self.b
         omod = 0 if op.update_exec_mask else op.omod
-        kind = next((o.type for o in op.row.operands if o.name == "D"), "")
+        kind = op.row.result.type if op.row.result is not None else ""
         if not (omod or op.clamp) or kind not in ("f32", "f64", "b32"):
             return value
         value = b.bitcast(value, "f64" if kind == "f64" else "f32")

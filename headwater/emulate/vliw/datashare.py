@@ -117,7 +117,7 @@ def _global(c: Clause, fetch: Fetch, pc: int) -> None:
     f = fetch.fields
     c.resources.uses_gds = True
     access = lds.Access(c, fetch.row, pc, global_=True)
-    count = sum(o.name in ("ADDR", "DATA", "DATA1") for o in fetch.row.operands)
+    count = len(fetch.row.inputs)
 
     def read(part: int) -> None:
         sources = [source(c, f["src_gpr"], f[f"src_sel_{axis}"], part) for axis in "xyz"[:count]]

@@ -48,10 +48,9 @@ class Access:
         if allowed is not None:
             lanes = self.c.b.binary("and", lanes, allowed)
         self.mask.parts[part] = self.c.b.splat(lanes, PART_LANES).text
-        names = [o.name for o in self.row.operands if o.name in ("ADDR", "DATA", "DATA1")]
         self.operands[part] = {
-            name: self.c.b.splat(self.c.b.bitcast(value, "u32"), PART_LANES)
-            for name, value in zip(names, sources, strict=False)
+            operand.name: self.c.b.splat(self.c.b.bitcast(value, "u32"), PART_LANES)
+            for operand, value in zip(self.row.inputs, sources, strict=False)
         }
 
     def write(self) -> list[tuple[str, Result]]:

@@ -399,7 +399,8 @@ class _Group:
         """A result's dword for a slot, with OMOD and CLAMP."""
         assert isinstance(value, np.ndarray)
         result: Array = np.broadcast_to(value, LANES).copy()
-        kind = next(o.type for o in op.row.operands if o.name == "D")
+        assert op.row.result is not None
+        kind = op.row.result.type
         omod = 0 if op.update_exec_mask else op.omod
         if kind in ("f32", "f64", "b32") and (omod or op.clamp):
             number: Any = np.float64 if kind == "f64" else np.float32

@@ -418,7 +418,7 @@ def local(wave: Wave, op: AluOp, sources: Sequence[Array], lanes: Array) -> list
     what = semantics(op.row)
     if what.unsupported:
         raise KernelFault(f"{op.row.mnemonic}: {what.unsupported}")
-    names = [o.name for o in op.row.operands if o.name in ("ADDR", "DATA", "DATA1")]
+    names = [operand.name for operand in op.row.inputs]
     results = {name: np.zeros(LANES, np.uint32) for name in ("D", "D1") if name in what.types}
     memory = wave.memories.lds
     stores = []

@@ -188,9 +188,10 @@ class _Decoder:
                     self.sources[key] = source_reader(operand)
                 sources.append(self.sources[key])
                 marks += literal_marks(operand)
-        is_branch = any(places[spec.name].kind == "label" for spec in row.operands)
+        kinds = {places[spec.name].kind for spec in row.operands}
+        finish = _finish_no_offset if form in _OFFSET_KINDS and _OFFSET_KINDS[form] not in kinds else _FINISH.get(form)
         name = _ENCODING_OF_FORM.get(form, form)
-        return _Plan(row, name, layout, tuple(dests), tuple(sources), tuple(marks), is_branch, _FINISH.get(form))
+        return _Plan(row, name, layout, tuple(dests), tuple(sources), tuple(marks), "label" in kinds, finish)
 
     def _vop3_row(self, opcode: int) -> Row | None:
         """VOP3's own rows, and those that the shorter forms' rows imply."""
@@ -223,10 +224,12 @@ def _second_word(code: bytes, offset: int) -> int:
 # Fields that are checked, or computed of others.
 
 
+def _finish_no_offset(fields: dict[str, int], literal: Literal | None, row: Row, traits: Traits) -> None:
+    fields["offset_bytes"] = 0
+
+
 def _finish_smrd(fields: dict[str, int], literal: Literal | None, row: Row, traits: Traits) -> None:
     fields["offset_bytes"] = 0
-    if not row.operands or row.operands[-1].name != "SOFFSET":
-        return
     if literal is not None:
         fields["offset_bytes"] = literal.bits * 4
         fields["literal"] = literal.bits
@@ -236,7 +239,7 @@ def _finish_smrd(fields: dict[str, int], literal: Literal | None, row: Row, trai
 
 def _finish_smem(fields: dict[str, int], literal: Literal | None, row: Row, traits: Traits) -> None:
     fields["offset_bytes"] = 0
-    if row.operands and row.operands[-1].name == "SOFFSET" and fields["imm"]:
+    if fields["imm"]:
         value = fields["offset"]
         # Of 21 bits, signed, where it is not of 20.
         fields["offset_bytes"] = value - (1 << 21) if value >> 20 else value
@@ -287,6 +290,8 @@ def _finish_dpp(fields: dict[str, int], literal: Literal | None, row: Row, trait
         raise BadOperandError(f"dpp_ctrl {control:#x} is reserved")
 
 
+_OFFSET_KINDS: Final = {"SMRD": "smrd_offset", "SMEM": "smem_offset"}
+"""The kind of the operand that rows of these forms have if they take an offset."""
 _FINISH: Final[dict[str, _Finish]] = {
     "SMRD": _finish_smrd,
     "SMEM": _finish_smem,

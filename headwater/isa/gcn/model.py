@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from headwater.isa.cost import Cost
 
@@ -51,13 +51,21 @@ class OperandSpec:
     file: str = ""
 
 
+ROLES = ("result", "source", "literal", "address", "sampler", "data", "immediate")
+"""What an operand is to its instruction. A ``literal`` is a factor in the code, ``data`` what a memory instruction
+stores, an ``immediate`` a field that is no register."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a form has an operand: the field ("" for none), its kind, and what the field's number is multiplied by."""
+    """Where a form has an operand: the field ("" for none), its kind, and what the field's number is multiplied by; its
+    role of `ROLES`, and its number among the operands of that role."""
 
     field: str
     kind: str
     scale: int = 1
+    role: str = "source"
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +124,8 @@ Value: TypeAlias = "Register | Constant | Literal"
 @dataclass(frozen=True, slots=True)
 class Source:
     """An operand read. ``sel``: SDWA selection (0…3 byte, 4 and 5 word, 6 all); ``op_sel``: which half of a 16-bit
-    operand of VOP3, or of VOP3P's low result; ``op_sel_hi`` and ``neg_hi``: VOP3P's high result."""
+    operand of VOP3, or of VOP3P's low result; ``op_sel_hi`` and ``neg_hi``: VOP3P's high result. ``role`` and
+    ``position`` are those of the form's `Place`; ``dpp``: lanes read it from others, as the field dpp_ctrl says."""
 
     name: str
     type: str
@@ -128,6 +137,9 @@ class Source:
     op_sel: int = 0
     op_sel_hi: int = 0
     neg_hi: bool = False
+    role: str = "source"
+    position: int = 0
+    dpp: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +153,18 @@ class Destination:
     sel: int = 6
     unused: int = 2
     op_sel: int = 0
+
+
+INDEX_SOURCES, INDEX_DEST = (1, 2, 4), 8
+"""Bits of the mode of s_set_gpr_idx_on: M0 is added to the number of the first, second and third source, of the
+destination (AMD, "Vega" ISA Reference Guide, "VGPR Indexing")."""
+
+
+def index_bit(operand: Source | Destination) -> int:
+    """The bit of that mode for an operand; 0 if there is none."""
+    if isinstance(operand, Destination):
+        return INDEX_DEST
+    return INDEX_SOURCES[operand.position] if operand.role == "source" and operand.position < len(INDEX_SOURCES) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +183,10 @@ class Instruction:
     target: int | None = None
     effects: Any = field(default=None, init=False, compare=False, repr=False)
     """What `headwater.emulate` has found that it reads and writes."""
+
+    def sources_of(self, role: str) -> Iterator[Source]:
+        """The sources of a role of `ROLES`, in the row's order."""
+        return (source for source in self.sources if source.role == role)
 
     def source(self, name: str) -> Source | None:
         """The source called ``name``, or None where this instruction lacks it (``off``, no sampler, …)."""

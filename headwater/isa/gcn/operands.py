@@ -143,7 +143,7 @@ class Operand:
     @property
     def is_dest(self) -> bool:
         """Whether it is written."""
-        return self.spec.name in ("D", "D1")
+        return self.place.role == "result"
 
     def has(self, field: str) -> bool:
         """Whether the form has this field."""
@@ -198,7 +198,7 @@ def _literal(o: Operand) -> Read:
 
 def _sdwa(o: Operand) -> Read:
     """A vector register, or as the field s0 or s1 says a scalar source."""
-    traits, field, dwords, flag = o.traits, o.field, o.dwords, f"s{o.spec.name[1]}"
+    traits, field, dwords, flag = o.traits, o.field, o.dwords, f"s{o.place.position}"
 
     def read(fields: Fields, literal: Literal | None) -> Value:
         if fields.get(flag):
@@ -229,7 +229,7 @@ def _matrix(o: Operand) -> Read:
 
 def _factor(o: Operand) -> Read:
     """A factor of a matrix operation."""
-    field, dwords, bit = o.field, o.dwords, int(o.spec.name[1])
+    field, dwords, bit = o.field, o.dwords, o.place.position
 
     def read(fields: Fields, literal: Literal | None) -> Value:
         if fields[field] < 256:
@@ -388,6 +388,7 @@ KINDS: Mapping[str, tuple[Callable[[Operand], Read], tuple[str, ...]]] = {
     "vgpr": (_vgpr, ()),
     "vcc": (_vcc, ()),
     "literal": (_literal, ()),
+    "dpp": (_vgpr, ()),
     "sdwa": (_sdwa, ("s0", "s1")),
     "sdwa_mask": (_sdwa_mask, ("sd",)),
     "matrix": (_matrix, ("acc_cd",)),
@@ -430,7 +431,7 @@ def _vop3_modifiers(o: Operand) -> Modify:
     halves = "op_sel" in o.flags
     if o.is_dest:
         return lambda fields: {"op_sel": fields.get("op_sel", 0) >> 3 if halves else 0}
-    index = int(o.spec.name[1])
+    index = o.place.position
     signs = o.spec.type in _FLOATS or "fmods" in o.flags
     return lambda fields: {
         "neg": bool(signs and fields["neg"] >> index & 1),
@@ -442,14 +443,14 @@ def _vop3_modifiers(o: Operand) -> Modify:
 def _interpolation_modifiers(o: Operand) -> Modify:
     if o.is_dest:
         return lambda fields: {"op_sel": fields.get("op_sel", 0) >> 3}
-    bit = int(o.spec.name[1]) or 1  # the attribute has the place of src0, and S0 that of src1
+    bit = o.place.position
     return lambda fields: {"neg": bool(fields["neg"] >> bit & 1), "abs": bool(fields["abs"] >> bit & 1)}
 
 
 def _vop3p_modifiers(o: Operand) -> Modify | None:
     if o.is_dest:
         return None
-    index = int(o.spec.name[1])
+    index = o.place.position
     is_mix = "mix" in o.flags
 
     def modify(fields: Fields) -> dict[str, Any]:
@@ -472,7 +473,7 @@ def _vop3p_modifiers(o: Operand) -> Modify | None:
 def _lane_modifiers(o: Operand) -> Modify:
     if o.is_dest:
         return lambda fields: {"sel": fields.get("dst_sel", 6), "unused": fields.get("dst_unused", 2)}
-    prefix = f"src{o.spec.name[1]}"
+    prefix = f"src{o.place.position}"
     signs = o.spec.type in _FLOATS or (o.form == "DPP" and "fmods" in o.flags)
     return lambda fields: {
         "neg": signs and bool(fields[f"{prefix}_neg"]),
@@ -519,7 +520,7 @@ def _reader(o: Operand, make: Callable[[str, Value, dict[str, Any]], T]) -> Read
     returns = o.is_dest and "atomic" in o.flags and o.has("glc")
     needed = {o.field, *fields} | ({"glc"} if returns else set())
     if modify is not None:
-        index = o.spec.name[1:]
+        index = o.place.position
         needed |= {*_SOURCE_BITS, f"src{index}_neg", f"src{index}_abs", f"src{index}_sext", f"src{index}_sel"}
         needed |= {"dst_sel", "dst_unused"}
 
@@ -543,7 +544,10 @@ def source_reader(o: Operand) -> Reader[Source]:
     def make(type_: str, value: Value, attributes: dict[str, Any]) -> Source:
         # By default of a pair of values the high one is the high one.
         attributes.setdefault("op_sel_hi", int(type_ in _PAIRS))
-        return Source(o.spec.name, type_, value, **attributes)
+        place = o.place
+        return Source(
+            o.spec.name, type_, value, role=place.role, position=place.position, dpp=place.kind == "dpp", **attributes
+        )
 
     return _reader(o, make)
 

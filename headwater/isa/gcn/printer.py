@@ -226,7 +226,7 @@ def _scalar(i: Instruction, traits: Traits) -> str:
         source = sources.get(spec.name)
         if source is None:
             words.append(_immediate(i, spec.name, traits))
-        elif spec.name == "K" and isinstance(source.value, Literal):
+        elif source.role == "literal" and isinstance(source.value, Literal):
             # LLVM prints some as floats, which its assembler would make other bits of.
             bits = source.value.bits
             words.append(str(bits) if bits <= 64 else f"{bits:#x}")
@@ -240,12 +240,12 @@ def _scalar_memory(i: Instruction, traits: Traits) -> str:
     is_atomic = "atomic" in i.row.flags
     words = [] if is_atomic else [register_name(dest.register, traits) for dest in i.dests]
     for spec in i.row.operands:
-        if spec.name in ("ADDR", "DATA"):
-            source = i.source(spec.name)
-            if source is not None:
-                words.append(_value(source.value, spec.type, traits))
-        elif spec.name == "PROBE":
+        place = table.form(i.form)[spec.name]
+        source = i.source(spec.name)
+        if place.role == "immediate":
             words.append(_immediate(i, spec.name, traits))
+        elif source is not None and place.kind == "sgpr":
+            words.append(_value(source.value, spec.type, traits))
     if is_atomic:
         # The data's register, which is the destination's too, comes first, and once.
         words = [words[1], words[0]]
@@ -275,7 +275,7 @@ def _vector(i: Instruction, traits: Traits) -> str:
     words = [register_name(dest.register, traits) for dest in i.dests]
     # The literal that v_madmk and v_madak always have is printed whole.
     for source in i.sources:
-        if source.name == "K" and isinstance(source.value, Literal):
+        if source.role == "literal" and isinstance(source.value, Literal):
             words.append(f"{source.value.bits:#x}")
         else:
             words.append(_value(source.value, _shown_type(source), traits))

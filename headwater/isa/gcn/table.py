@@ -5,13 +5,15 @@ operands are ``name:type`` or, where the instruction wants another register file
 
     v_readlane_b32 | VOP3 | - - 289 | D:b32@s S0:b32@v S1:u32@s | | VALU full | ...
 
-A form is a line that begins with ``@`` and says of every operand that its rows may name in which field it is, by what
-it is multiplied, and what it is (`headwater.isa.gcn.operands` has the kinds, and `encodings` the fields):
+A form is a line that begins with ``@`` and says of every operand that its rows may name, by role (`model.ROLES`), in
+which field it is, by what it is multiplied, and of what kind it is (`headwater.isa.gcn.operands` has the kinds, and
+`encodings` the fields):
 
-    @SMEM | D=sdata:sgpr ADDR=sbase*2:sgpr DATA=sdata:sgpr SOFFSET=soffset:smem_offset PROBE=sdata:decimal
+    @SMEM | result: D=sdata:sgpr | address: ADDR=sbase*2:sgpr SOFFSET=soffset:smem_offset | data: DATA=sdata:sgpr
 
-Operands that no field holds have none (``D1=:vcc``). Every encoding has a form of its name; those that are written in
-several ways have more (SDWA, VOP3B, MFMA, ...).
+Operands that no field holds have none (``D1=:vcc``). Operands of a role are numbered in their order, by which modifiers
+find their bits, unless the line gives a number (``S2[2]=src2:vector``). Every encoding has a form of its name; those
+that are written in several ways have more (SDWA, VOP3B, MFMA, ...).
 
 A file is read when the first opcode of its encodings is asked for, and a row is built when it is first used: the warm
 path of a run pays for neither. docs/gcn-isa.md describes the files.
@@ -98,12 +100,16 @@ def _lines(file: str) -> tuple[str, ...]:
 def form(name: str) -> Mapping[str, Place]:
     """Where a form of ``FORMS`` has each operand that a row may name."""
     places = {}
-    declared = (line[1:].partition("|") for line in _text(_FILE_OF_FORM[name]) if line[0] == "@")
-    for word in next(operands for own, _, operands in declared if own.strip() == name).split():
-        operand, _, place = word.partition("=")
-        field, _, kind = place.partition(":")
-        field, _, scale = field.partition("*")
-        places[operand] = Place(field, kind, int(scale or 1))
+    declared = (line[1:].split("|") for line in _text(_FILE_OF_FORM[name]) if line[0] == "@")
+    for operands in next(rest for own, *rest in declared if own.strip() == name):
+        role, _, words = operands.partition(":")
+        for position, word in enumerate(words.split()):
+            operand, _, place = word.partition("=")
+            operand, _, number = operand.partition("[")
+            field, _, kind = place.partition(":")
+            field, _, scale = field.partition("*")
+            own_position = int(number.rstrip("]")) if number else position
+            places[operand] = Place(field, kind, int(scale or 1), role.strip(), own_position)
     return places
 
 

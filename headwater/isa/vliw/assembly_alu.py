@@ -96,7 +96,7 @@ class _Operation:
         s.blanks()
         at = s.at
         row = self._row()
-        has_destination = any(operand.name == "D" for operand in row.operands) and row.kind != "LDS"
+        has_destination = row.result is not None and row.kind != "LDS"
         self.values["write"] = False
         if has_destination:
             self._destination()

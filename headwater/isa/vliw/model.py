@@ -49,6 +49,10 @@ class OperandSpec:
     type: str
 
 
+_RESULTS = ("D", "D1")
+"""The names of operands that are written; all others are read."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
     """One operation of the table; rows are equal only to themselves.
@@ -69,6 +73,16 @@ class Row:
     flags: frozenset[str]
     cost: Cost
     semantics: str
+
+    @property
+    def result(self) -> OperandSpec | None:
+        """What the operation gives, None if it gives nothing. LDS operations may give a second one."""
+        return next((operand for operand in self.operands if operand.name in _RESULTS), None)
+
+    @property
+    def inputs(self) -> tuple[OperandSpec, ...]:
+        """What the operation reads, in the order of its sources."""
+        return tuple(operand for operand in self.operands if operand.name not in _RESULTS)
 
 
 class Fields(Mapping[str, int]):

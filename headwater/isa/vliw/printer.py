@@ -259,7 +259,7 @@ class _Printer:
         row, has_mask_operation = op.row, self.traits.has_mask_operations and op.update_exec_mask
         name = row.mnemonic + ("" if has_mask_operation else names.OUTPUT_MODIFIERS[op.omod])
         sources = [self._source(source, op, number) for source in op.sources[: row.nsrc]]
-        has_result = row.kind != "LDS" and any(operand.name == "D" for operand in row.operands)
+        has_result = row.kind != "LDS" and row.result is not None
         operands = ",  ".join([*([self._destination(op)] if has_result else []), *sources])
         words = ["CLAMP"] if op.clamp else []
         words += [f"OFFSET({op.lds_offset})"] if op.lds_offset else []
@@ -277,7 +277,7 @@ class _Printer:
     def _meaningless(self, op: AluOp, number: int) -> list[str]:
         """What has no effect: a masked destination, an index mode without an indexed operand, unused sources."""
         words = []
-        shown = op.write and any(operand.name == "D" for operand in op.row.operands)
+        shown = op.write and op.row.result is not None
         if op.row.kind != "LDS":
             if not shown and (op.write or op.dst_gpr or op.dst_rel):
                 words.append(f"{'WRITE' if op.write else 'DST'}(R{op.dst_gpr}{'[REL]' if op.dst_rel else ''})")
