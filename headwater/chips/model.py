@@ -263,11 +263,13 @@ class Latencies:
 @dataclass(frozen=True)
 class Link:
     """The way to the host: PCI Express. ``copy_engines``: DMA engines of the board; with two, copies in both directions
-    run at the same time."""
+    run at the same time. ``start_microseconds``: what timestamps around a kernel hold beside its wavefronts, and what
+    lies between two kernels. Its default is fitted to vcopy on MI100 (ROCm, rocprofiler-compute), 19.2 µs."""
 
     pcie_generation: int = _number("", 1, 7)
     pcie_lanes: int = _number("", 1, 32, 16)
     copy_engines: int = _number("", 1, 16, 1)
+    start_microseconds: float = _number("µs", 0, 1000, 6.0)
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,13 @@ LINK_EFFICIENCY: Final = 0.67
 """Fitted: SHOC, BusSpeedDownload on HD 5870, 5.39 of 8 GB/s."""
 STAGING_BYTES_PER_SECOND: Final = 6e9
 """An estimate: one core of the time copying from memory to memory."""
-LAUNCH_SECONDS: Final = {"gcn": 42e-6, "vliw": 81e-6}
-"""From submission to the start of a kernel: SHOC, QueueDelay, ocl_kernel on FirePro W9100, and on HD 5870."""
+LAUNCH_SECONDS: Final = {"gcn": 77e-6, "vliw": 86e-6}
+"""From submission to the start of a kernel: SHOC, QueueDelay, SSDelay (ocl_queue) on FirePro W9100, 86.3 µs, and on HD
+5870, 95.4 µs. These are means of four launches at once, which wait for each other: for 1.5 `start_microseconds`."""
 COMMAND_BUFFER_BYTES: Final = 65_536
 """Of commands that the driver hands over at once: Linux, radeon driver, radeon_cs.c, 16 × 1024 dwords."""
 CALL_BYTES: Final = 1024
 """An estimate: commands that set up and start a kernel, beside itself and its constants."""
-START_SECONDS: Final = 6e-6
-"""Fitted: ROCm, rocprofiler-compute, vcopy on MI100, 19.2 µs: what timestamps around a kernel hold beside its
-wavefronts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +51,11 @@ class Host:
 def link_bytes_per_second(chip: Chip) -> float:
     """What the board's link really moves in one direction."""
     return LANE_BYTES_PER_SECOND[chip.link.pcie_generation] * chip.link.pcie_lanes * LINK_EFFICIENCY
+
+
+def start_seconds(chip: Chip) -> float:
+    """What timestamps around a kernel hold beside its wavefronts, and what lies between two kernels."""
+    return chip.link.start_microseconds * 1e-6
 
 
 def packages(command_bytes: int) -> int:

@@ -36,9 +36,9 @@ from headwater.timing.host import (
     CALL_BYTES,
     LAUNCH_SECONDS,
     STAGING_BYTES_PER_SECOND,
-    START_SECONDS,
     link_bytes_per_second as link_rate,
     packages,
+    start_seconds,
 )
 
 if TYPE_CHECKING:
@@ -262,7 +262,8 @@ class _Run:
         begin = max(time, self._free.get((device, place), 0.0))
         end = begin + seconds
         # Behind a kernel, the command processor needs some time before the next one runs.
-        self._free[device, place] = end + (START_SECONDS if place == _KERNELS else 0.0)
+        gap = start_seconds(self._system.chips[device]) if place == _KERNELS else 0.0
+        self._free[device, place] = end + gap
         name = f"commands of {command.name}" if place == _COMMANDS else command.name
         self._steps.append(Step(name, command.kind, device, place, begin, end, command.nbytes))
         if number == 0:

@@ -8,6 +8,9 @@ random order), ``indices:LINES:ELEMENTS`` (the same of 32-bit elements and their
 ``steps:STEP:COUNT`` (each a step above the one before), ``same:VALUE:COUNT``, ``csr:ROWS:EACH`` and
 ``ellpack:ROWS:EACH`` (the columns of a square sparse matrix's elements, row after row or the first of all rows first),
 which are 32-bit integers. ``best_of``: sizes of work-groups, where the highest rate of several was published.
+
+Rates that are not those of the kernel alone say so: ``whole`` is the work of the launch that was measured, of which
+``work`` is simulated, and ``beside_us`` the microseconds that its time held beside the kernel.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.errors import UsageError
-from headwater.timing.host import START_SECONDS
+from headwater.timing.host import start_seconds
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -31,14 +34,8 @@ _TYPES: Final = {
     **{"float": np.float32, "double": np.float64, "half": np.float16},
     **{"int": np.int32, "uint": np.uint32, "ulong": np.uint64},
 }
-_VALUE: Final[dict[str, Any]] = {
-    "GB/s": lambda work, report: work / report.seconds / 1e9,
-    "GFLOP/s": lambda work, report: work / report.seconds / 1e9,
-    "MH/s": lambda work, report: work / report.seconds / 1e6,
-    "cycles": lambda work, report: report.cycles / work,
-    "us": lambda work, report: (report.seconds + START_SECONDS) * 1e6,
-    "ms": lambda work, report: (report.seconds + START_SECONDS) * 1e3,
-}
+_PER_SECOND: Final = {"GB/s": 1e9, "GFLOP/s": 1e9, "MH/s": 1e6}
+_SECONDS: Final = {"us": 1e6, "ms": 1e3}
 
 
 def chip_of(row: Mapping[str, Any]) -> Chip:
@@ -60,8 +57,9 @@ def simulate_row(row: Mapping[str, Any], folder: Path) -> tuple[float, Report]:
     from headwater.timing.simulate import Recorded, simulated
 
     unit = str(row["unit"])
-    if unit not in _VALUE:
-        raise UsageError(f"row {row['id']}: no unit {unit!r}", hint=f"the units are {', '.join(_VALUE)}")
+    units = (*_PER_SECOND, *_SECONDS, "cycles")
+    if unit not in units:
+        raise UsageError(f"row {row['id']}: no unit {unit!r}", hint=f"the units are {', '.join(units)}")
     file, _, function = str(row["kernel"]).partition(":")
     device = simulated(str(row["device"]))
     program = compile(folder / file, options=str(row.get("options", "")), device=device)
@@ -73,7 +71,19 @@ def simulate_row(row: Mapping[str, Any], folder: Path) -> tuple[float, Report]:
         recorded = Recorded(partial(launcher, *arguments, device=device))
         reports.append(recorded.launches[0].report(chip_of(row)))
     report = min(reports, key=lambda one: one.seconds)
-    return float(_VALUE[unit](float(row["work"]), report)), report
+    return published(row, report), report
+
+
+def published(row: Mapping[str, Any], report: Report) -> float:
+    """What a program would publish that measures as the row's did, in the row's unit."""
+    unit, work = str(row["unit"]), float(row["work"])
+    if unit == "cycles":
+        return report.cycles / work
+    if unit in _SECONDS:
+        return (report.seconds + start_seconds(report.chip)) * _SECONDS[unit]
+    whole = float(row.get("whole", work))
+    beside = float(row.get("beside_us", 0.0)) * 1e-6
+    return whole / (report.seconds * whole / work + beside) / _PER_SECOND[unit]
 
 
 def _argument(word: Any) -> Any:

@@ -3,6 +3,7 @@
 import json
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -162,3 +163,17 @@ def test_the_command(capsys):
     assert f"{validation.estimate_row(row).error:+.0%}" in shown
     assert "all measured" in shown
     assert main(["validate", "nothing"]) == 2
+
+
+def test_rates_hold_what_the_published_time_held_beside_the_kernel():
+    """Half of the work in 1 ms is 2 ms for all; with 500 µs beside them, 10 MB a launch are 4 GB/s."""
+    from headwater import chips
+    from headwater.timing.validation import published
+
+    report = SimpleNamespace(seconds=1e-3, cycles=1000, chip=chips.find("mi300a"))
+    row = {"unit": "GB/s", "work": 5_000_000}
+    assert published(row, report) == pytest.approx(5)
+    assert published(row | {"whole": 10_000_000}, report) == pytest.approx(5)
+    assert published(row | {"whole": 10_000_000, "beside_us": 500.0}, report) == pytest.approx(4)
+    assert published({"unit": "us", "work": 1}, report) == pytest.approx(1000 + report.chip.link.start_microseconds)
+    assert published({"unit": "cycles", "work": 10}, report) == 100

@@ -14,9 +14,9 @@ from headwater.timing.host import (
     COMMAND_BUFFER_BYTES,
     LAUNCH_SECONDS,
     STAGING_BYTES_PER_SECOND,
-    START_SECONDS,
     host,
     link_bytes_per_second,
+    start_seconds,
 )
 from headwater.timing.sweep import variants
 from headwater.timing.system import SUBMIT_SECONDS, System
@@ -75,7 +75,7 @@ def test_kernels_of_all_queues_take_turns_and_nothing_overlaps_itself() -> None:
     for place, times in by_place.items():
         ordered = sorted(times)
         assert all(after[0] >= before[1] for before, after in pairwise(ordered)), place
-    assert found.seconds >= 40 * (KERNEL + START_SECONDS)
+    assert found.seconds >= 40 * (KERNEL + start_seconds(VEGA))
     for before, after in pairwise(found.commands):
         if before.queue == after.queue:
             assert after.begin >= before.end
@@ -129,7 +129,18 @@ def test_a_host_that_waits_gives_nothing_meanwhile() -> None:
         return system.run().seconds
 
     assert seconds(True) == pytest.approx(10 * (LAUNCH + 100e-6), rel=0.1)  # each launch's way to the board
-    assert seconds(False) == pytest.approx(LAUNCH + 10 * (100e-6 + START_SECONDS), rel=0.1)
+    assert seconds(False) == pytest.approx(LAUNCH + 10 * (100e-6 + start_seconds(VEGA)), rel=0.1)
+
+
+@pytest.mark.parametrize(("name", "microseconds"), [("firepro-w9100", 86.2822), ("hd5870", 95.4123)])
+def test_four_launches_wait_as_long_as_shoc_published(name: str, microseconds: float) -> None:
+    """SHOC, QueueDelay: four launches of an empty kernel at once, the mean of what each waits behind its submission."""
+    system = System(chips.find(name))
+    launches = [system.queue(0).launch(1e-6)]
+    launches += [system.queue(0).launch(1e-6, after=launches[-1:]) for _ in range(3)]
+    system.run()
+    found = sum(one.begin for one in launches) / 4
+    assert found * 1e6 == pytest.approx(microseconds, rel=0.12)
 
 
 def test_launches_flush_the_command_queue_and_short_ones_leave_gaps() -> None:
@@ -145,9 +156,9 @@ def test_launches_flush_the_command_queue_and_short_ones_leave_gaps() -> None:
 
     rate = link_bytes_per_second(HD5870)
     reading = [CALL_BYTES / rate, (CALL_BYTES + COMMAND_BUFFER_BYTES - 4096) / rate]
-    assert reading[0] < START_SECONDS < reading[1]  # in the time between two kernels, or longer
+    assert reading[0] < start_seconds(HD5870) < reading[1]  # in the time between two kernels, or longer
     first = LAUNCH_SECONDS["vliw"] + 10 * 1e-3
-    assert seconds(1e-3, 0) == pytest.approx(first + reading[0] + 9 * START_SECONDS)
+    assert seconds(1e-3, 0) == pytest.approx(first + reading[0] + 9 * start_seconds(HD5870))
     assert seconds(1e-3, COMMAND_BUFFER_BYTES - 4096) == pytest.approx(first + 10 * reading[1])
     assert 10 * 10e-6 / seconds(10e-6, 0) < 0.5 < 10 * 1e-3 / seconds(1e-3, 0)
     # Too much for the buffer: the host packs it anew, and is what short kernels wait for.
