@@ -180,6 +180,51 @@ def test_a_check_tells_of_reads_outside(name, told):
     )
 
 
+OUTSIDE = {
+    "g": ("", "mov g[r0.x], r0.xxxx\n"),
+    "g, some components": ("", "mov g[r0.x].xyz, r0.xxxx\n"),
+    "raw view": ("dcl_raw_uav_id(0)\n", "imul r1.x, r0.x, l1.z\nuav_raw_store_id(0) mem.xyzw, r1.x, r0.xxxx\n"),
+    "typed view": ("dcl_uav_id(0)_type(1d)_fmtx(uint)\n", "uav_store_id(0) r0.x, r0.xxxx\n"),
+    "atomic": (
+        "dcl_raw_uav_id(0)\ndcl_raw_uav_id(1)\n",
+        (
+            "imul r1.x, r0.x, l1.y\nuav_read_add_id(0) r2.x, r1.x, r0.x\nmov r2.x, r2.x\n"
+            "uav_raw_store_id(1) mem.x, r1.x, r2.x\n"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_is_written_outside_is_dropped_and_a_check_tells_of_it(name):
+    """Of 64 work-items those in front of the end of the resource write, and of an element that is partly in front the
+    dwords that are. The memory behind the resource stays."""
+    declared, body = OUTSIDE[name]
+    source = f"{HEAD}{declared}{LITERALS}mov r0.x, vTidInGrpFlat0.x\n{body}endmain\nend\n"
+    devices = ["hd5870", *(["hd4870"] if name.startswith("g") else ["hd6970"])]
+    numbers, held = np.arange(64, dtype=np.int32), 40 if name.startswith("g") else 50
+    for device in devices:
+        main = hw.compile(source, language="il", device=device).main
+        shape = (64, 4) if name.startswith("g") else (64,)
+        memory, old = np.full(shape, -1, np.int32), np.full(64, 7, np.int32)
+        wanted = np.full(shape, -1, np.int32)
+        if name.startswith("g"):
+            wanted[:held, : 3 if "some" in name else 4] = numbers[:held, None]
+            given = {"g": memory[:held]}
+        elif name == "atomic":
+            wanted[:held] += numbers[:held]
+            given = {"uav0": memory[:held], "uav1": old}
+        else:
+            wanted[:held] = np.repeat(numbers, 4 if name == "raw view" else 1)[:held]
+            given = {"uav0": memory[:held]}
+        main[(64,), None](**given, device=device)
+        assert (memory == wanted).all(), device
+        assert name != "atomic" or (old == np.where(numbers < held, -1, 0)).all()
+        if name != "typed view":  # elements outside of a typed view are dropped like pixels
+            with pytest.raises(KernelFault, match="outside of"):
+                main[(64,), None](**given, device=device, check=True)
+
+
 def test_more_work_items_than_have_numbers():
     source = f"{HEAD}{LITERALS}mov r9, l0\n{WHOLE}"
     main = hw.compile(source, language="il", device="hd5870").main

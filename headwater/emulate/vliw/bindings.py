@@ -47,8 +47,8 @@ class Bound:
     """What a resource is.
 
     ``arena``: it is all of the launch's allocations, by their 32-bit addresses; accesses outside of one are faults.
-    Otherwise it has a descriptor; what is read outside of it is 0, and what is written there a fault. ``stride``: bytes
-    from one index of a vertex fetch to the next. ``dimensions``: 1, 2 or 3.
+    Otherwise it has a descriptor; what is read outside of it is 0, and what is written there is dropped. ``stride``:
+    bytes from one index of a vertex fetch to the next. ``dimensions``: 1, 2 or 3.
     """
 
     format: Format = RAW

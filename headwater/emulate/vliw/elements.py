@@ -31,6 +31,16 @@ def accessing(c: Clause, part: int, inside: Value | None) -> Mask:
     return lanes
 
 
+def index_limit(c: Clause, name: tuple[str, int], nbytes: int, stride: int) -> Value:
+    """The number of indices from which ``nbytes`` bytes lie in the resource."""
+    b = c.b
+    size = Value(c.descriptor(name, "size"), "u64")
+    last = b.intrinsic("usub.sat", "u64", size, b.constant("u64", nbytes - 1))
+    count = b.binary("udiv", b.binary("add", last, b.constant("u64", stride - 1)), b.constant("u64", stride))
+    count = b.intrinsic("umin", "u64", count, b.constant("u64", (1 << 32) - 1))
+    return b.resize(count, "u32")
+
+
 def load(c: Clause, at: Address, format_: Format, part: int, inside: Value | None, pc: int) -> list[Value]:
     """An element's four lanes, those that it lacks 0, 0, 0, 1; all 0 where it is not ``inside``."""
     b = c.b

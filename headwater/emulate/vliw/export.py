@@ -9,13 +9,14 @@ from headwater.chips.vliw_isas import Traits
 from headwater.emulate.vliw import formats, lds, program, scratch
 from headwater.emulate.vliw.bindings import Bound
 from headwater.emulate.vliw.clause import Clause, place
+from headwater.emulate.vliw.elements import index_limit
 from headwater.emulate.vliw.registers import PIXEL, RETURNED
-from headwater.emulate.vliw.watch import Watch, store
+from headwater.emulate.vliw.watch import Watch, reports_first, store
 from headwater.emulate.wave import atomics
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.helpers import ARENA
 from headwater.emulate.wave.memory import Address, PartAccess
-from headwater.emulate.wave.registers import PART_LANES, Mask
+from headwater.emulate.wave.registers import PART_LANES, PART_MASK, Mask
 from headwater.isa.vliw import table
 from headwater.isa.vliw.semantics import semantics
 
@@ -151,21 +152,78 @@ def _runs(mask: int) -> list[tuple[int, int]]:
     return result
 
 
+Inside = Callable[[int], Value]
+"""The lanes of a part whose bytes, up to that one of an element, are in the resource."""
+
+
+def _kept(c: Clause, name: tuple[str, int], bound: Bound, index: Value, base: int, stride: int) -> Inside | None:
+    """Chips drop what is written outside of a resource. A check takes it for an error, as does the arena."""
+    if bound.arena or reports_first(c):
+        return None
+    return lambda end: c.b.compare("icmp ult", index, index_limit(c, name, base + end, stride))
+
+
+def _within(c: Clause, part: int, mask: Mask, inside: Value | None) -> Mask:
+    """The part's lanes of a mask that are ``inside``."""
+    if inside is None:
+        return mask
+    lanes = Mask()
+    lanes.parts[part] = c.b.binary("and", c.part_mask(mask, part), c.b.splat(inside, PART_LANES)).text
+    return lanes
+
+
+def _or_zero(c: Clause, inside: Value | None, value: Value) -> Value:
+    """What is returned of elements; 0 of those that are not ``inside``."""
+    return value if inside is None else c.b.select(c.b.splat(inside, PART_LANES), value, c.b.constant("u32", 0))
+
+
 def _store_components(
-    c: Clause, access: PartAccess, gpr: int, comp_mask: int, at: Address, watch: Watch | None, storing: bool
+    c: Clause,
+    access: PartAccess,
+    gpr: int,
+    comp_mask: int,
+    at: Address,
+    inside: Inside | None,
+    watch: Watch | None,
+    storing: bool,
 ) -> None:
-    """Report components, and store them, one dword after the other; those of adjacent dwords at once."""
-    part = access.part
+    """Report components, and store them, one dword after the other; those of adjacent dwords at once, if they are
+    ``inside``."""
+    part, mask = access.part, access.exec_mask
     for first, count in _runs(comp_mask):
         values = [c.b.splat(c.regs.read(4 * gpr + first + n, part), PART_LANES).text for n in range(count)]
+        whole = inside(4 * (first + count)) if inside else None
+        lanes = _within(c, part, mask, whole)
         if watch is not None:
-            watch.report(part, at.moved(c.b, 4 * first), 4 * count, access.exec_mask, values)
+            watch.report(part, at.moved(c.b, 4 * first), 4 * count, lanes, values)
         if not storing:
             continue
-        done = 0
+        done, stored = 0, PartAccess(c, part, lanes, access.pc) if inside else access
         for size in [2, 1] if count == 3 else [count]:
-            access.store(at.moved(c.b, 4 * (first + done)), 4 * size, values[done : done + size])
+            stored.store(at.moved(c.b, 4 * (first + done)), 4 * size, values[done : done + size])
             done += size
+        if inside and count > 1:
+            within = [inside(4 * (first + n + 1)) for n in range(count)]
+            _store_partly(c, access, at.moved(c.b, 4 * first), values, within)
+
+
+def _store_partly(c: Clause, access: PartAccess, at: Address, values: Sequence[str], within: Sequence[Value]) -> None:
+    """Store the dwords that are ``within`` the resource of components that are not all."""
+    b, part = c.b, access.part
+    outside = b.binary("xor", b.splat(within[-1], PART_LANES), b.vector("u1", [1] * PART_LANES))
+    lanes = b.binary(
+        "and", c.part_mask(access.exec_mask, part), b.binary("and", b.splat(within[0], PART_LANES), outside)
+    )
+    bits = b.emit(f"bitcast {PART_MASK} {lanes.text} to i{PART_LANES}")
+    partly, done = b.label("partly"), b.label("stored")
+    b.branch(b.emit(f"icmp ne i{PART_LANES} {bits}, 0"), partly, done)
+    b.start(partly)
+    for n, (value, inside) in enumerate(zip(values[:-1], within, strict=False)):
+        one = Mask()
+        one.parts[part] = b.binary("and", lanes, b.splat(inside, PART_LANES)).text
+        PartAccess(c, part, one, access.pc).store(at.moved(b, 4 * n), 4, [value])
+    b.jump(done)
+    b.start(done)
 
 
 def _memory(c: Clause) -> None:
@@ -177,7 +235,7 @@ def _memory(c: Clause) -> None:
         c.unsupported(place(c.index))
         return
     nbytes = 4 * (f["elem_size"] + 1)
-    address, mask = c.memory(name, bound), c.exec
+    known, address, mask = bound, c.memory(name, bound), c.exec
     elements = range(f["burst_count"] + 1)
     watches = [Watch(c, place(c.index, n), "memory", name, writes=True, ahead=True) for n in elements]
 
@@ -185,15 +243,15 @@ def _memory(c: Clause) -> None:
         b = c.b
         for n in elements:
             base = (f["array_base"] + n) * nbytes
-            low = b.constant("u32", base)
+            index, low = b.constant("u32", 0), b.constant("u32", base)
             if f["type"] in program.INDEXED_TYPES:
                 index = c.regs.read(4 * f["index_gpr"], part)
                 low = b.binary("mul", index, b.constant("u32", nbytes))
                 low = b.binary("add", low, b.constant("u32", base)) if base else low
             at = address(b.splat(low, PART_LANES).text)
             watch = watches[n] if reporting else None
-            access = PartAccess(c, part, mask, place(c.index))
-            _store_components(c, access, f["rw_gpr"] + n, f["comp_mask"], at, watch, storing)
+            access, inside = PartAccess(c, part, mask, place(c.index)), _kept(c, name, known, index, base, nbytes)
+            _store_components(c, access, f["rw_gpr"] + n, f["comp_mask"], at, inside, watch, storing)
 
     store(c, thunk)
 
@@ -260,22 +318,25 @@ def _rat(c: Clause) -> None:
     if what.is_atomic or row.name == "NOP_RTN":
         _update(c, name, bound, row.name)
         return
-    address, watch = c.memory(name, bound), Watch(c, pc, "rat", name, writes=True, ahead=True)
+    known, address = bound, c.memory(name, bound)
+    watch = Watch(c, pc, "rat", name, writes=True, ahead=True)
     small = {"STORE_SHORT": 2, "STORE_BYTE": 1}.get(row.name, 0)
 
     def plain(part: int, reporting: bool, storing: bool) -> None:
         b = c.b
         index = c.regs.read(4 * f["index_gpr"], part)
         low = index if small else b.binary("shl", index, b.constant("u32", 2))
-        at, access = address(low.text), PartAccess(c, part, mask, pc)
+        at, inside = address(low.text), _kept(c, name, known, index, 0, 1 if small else 4)
         if small:
             values = [b.splat(c.regs.read(4 * f["rw_gpr"], part), PART_LANES).text]
+            lanes = _within(c, part, mask, inside(small) if inside else None)
             if reporting:
-                watch.report(part, at, small, mask, values)
+                watch.report(part, at, small, lanes, values)
             if storing:
-                access.store(at, small, values)
+                PartAccess(c, part, lanes, pc).store(at, small, values)
         else:
-            _store_components(c, access, f["rw_gpr"], f["comp_mask"], at, watch if reporting else None, storing)
+            access, reported = PartAccess(c, part, mask, pc), watch if reporting else None
+            _store_components(c, access, f["rw_gpr"], f["comp_mask"], at, inside, reported, storing)
 
     store(c, plain)
 
@@ -294,11 +355,13 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
         address = c.memory(name, bound)
 
         def load(part: int) -> None:
-            index = b.binary("shl", c.regs.read(4 * f["index_gpr"], part), b.constant("u32", 2))
-            at = address(index.text)
-            watch.report(part, at, 4, mask)
-            ((dword,),) = PartAccess(c, part, mask, pc).load(at, [(0, 4)])
-            c.regs.write(RETURNED + f["rat_id"], part, Value(dword, "u32", PART_LANES))
+            index = c.regs.read(4 * f["index_gpr"], part)
+            kept = _kept(c, name, bound, index, 0, 4)
+            inside = kept(4) if kept else None
+            at, lanes = address(b.binary("shl", index, b.constant("u32", 2)).text), _within(c, part, mask, inside)
+            watch.report(part, at, 4, lanes)
+            ((dword,),) = PartAccess(c, part, lanes, pc).load(at, [(0, 4)])
+            c.regs.write(RETURNED + f["rat_id"], part, _or_zero(c, inside, Value(dword, "u32", PART_LANES)))
 
         c.later(load, loads=True)
         return
@@ -309,10 +372,18 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
         found = c.memory(name, bound)("zeroinitializer")
         base, how, slot = found.base, found.how, found.slot.pointer
     second = second_operand(operation, c.traits)
+    within: dict[int, Value] = {}
+    updated = c.new_mask()
 
     def thunk(part: int) -> None:
         index = c.regs.read(4 * f["index_gpr"], part)
-        if operation == "MSKOR" or not c.resources.byte_atomics:
+        dwords = operation == "MSKOR" or not c.resources.byte_atomics
+        kept = _kept(c, name, bound, index, 0, 4 if dwords else 1)
+        if kept:
+            within[part] = kept(4)
+        lanes = _within(c, part, mask, within.get(part))
+        updated.parts[part] = c.part_mask(lanes, part).text
+        if dwords:
             index = b.binary("shl", index, b.constant("u32", 2))
         at = Address(base, index.text, None, how, c.resource_slot(name))
         operands = [
@@ -320,7 +391,7 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
             for operand, channel in (("DATA", 0), ("DATA1", second))
             if operand in what.types
         ]
-        watch.report(part, at, 4, mask, atomics.reported_operands(operation, operands))
+        watch.report(part, at, 4, lanes, atomics.reported_operands(operation, operands))
         lds.put_addresses(c, part, at)
         for n, operand in enumerate(operands):
             atomics.put_array(b, "%data", n, part, operand)
@@ -328,8 +399,8 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
     c.at_once(thunk)  # loads that wait use the same arrays
     layout = {key: (n, 1) for n, key in enumerate(("DATA", "DATA1")) if key in what.types}
     update = atomics.Update(what, c.mode, 4, how, slot, pc, layout)
-    atomics.update_lanes(c, update, mask.bits(b), keep_old=returns)
+    atomics.update_lanes(c, update, (updated if within else mask).bits(b), keep_old=returns)
     if returns:
         for part, value in enumerate(lds.taken_back(c)):
             assert value is not None
-            c.regs.write(RETURNED + f["rat_id"], part, value)
+            c.regs.write(RETURNED + f["rat_id"], part, _or_zero(c, within.get(part), value))

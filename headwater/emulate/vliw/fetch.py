@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from headwater.emulate.vliw import datashare, formats, program, sampling, scratch
 from headwater.emulate.vliw.bindings import NEAREST, Format, vertex_format
 from headwater.emulate.vliw.clause import Clause, place
-from headwater.emulate.vliw.elements import Lanes, accessing, four, load, source, write
+from headwater.emulate.vliw.elements import Lanes, accessing, four, index_limit, load, source, write
 from headwater.emulate.vliw.registers import RETURNED
 from headwater.emulate.vliw.watch import Watch, reports_first
 from headwater.emulate.wave.builder import Value
@@ -87,7 +87,7 @@ def _vertex(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
         if bound.arena:  # an index that is negative is outside, whatever is added to it
             return index, b.intrinsic("uadd.sat", "u32", low, b.constant("u32", offset)) if offset else low, None
         low = b.binary("add", low, b.constant("u32", offset))
-        return index, low, b.compare("icmp ult", index, _limit(c, name, offset + known.nbytes, stride))
+        return index, low, b.compare("icmp ult", index, index_limit(c, name, offset + known.nbytes, stride))
 
     def there(low: Value, inside: Value | None) -> Address:
         return address((low if inside is None else c.b.select(inside, low, c.b.constant("u32", 0))).text)
@@ -107,7 +107,7 @@ def _vertex(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
         values = load(c, at, known, part, inside, pc)
         if inside is None or stride != 1 or known.nbytes == 4 or set(known.widths) != {32}:
             return values
-        limits = [_limit(c, name, offset + 4 * k + 4, stride) for k in range(known.nbytes // 4)]
+        limits = [index_limit(c, name, offset + 4 * k + 4, stride) for k in range(known.nbytes // 4)]
         within = [c.b.compare("icmp ult", index, limit) for limit in limits]
         return _partly(c, address(low.text), within, values, part, pc)
 
@@ -147,18 +147,8 @@ def _partly(c: Clause, at: Address, within: list[Value], values: Lanes, part: in
 def _beyond(c: Clause, name: tuple[str, int], low: Value, nbytes: int) -> Value:
     """Bytes of elements that are not inside of a resource; where the address wrapped and would be, one outside."""
     b = c.b
-    wrapped = b.compare("icmp ult", low, _limit(c, name, nbytes, 1))
+    wrapped = b.compare("icmp ult", low, index_limit(c, name, nbytes, 1))
     return b.select(wrapped, b.constant("u32", (1 << 32) - 1), low)
-
-
-def _limit(c: Clause, name: tuple[str, int], nbytes: int, stride: int) -> Value:
-    """The number of indices from which ``nbytes`` bytes lie in the resource."""
-    b = c.b
-    size = Value(c.descriptor(name, "size"), "u64")
-    last = b.intrinsic("usub.sat", "u64", size, b.constant("u64", nbytes - 1))
-    count = b.binary("udiv", b.binary("add", last, b.constant("u64", stride - 1)), b.constant("u64", stride))
-    count = b.intrinsic("umin", "u64", count, b.constant("u64", (1 << 32) - 1))
-    return b.resize(count, "u32")
 
 
 def _returned(c: Clause, rat: int) -> Callable[[int], Lanes]:

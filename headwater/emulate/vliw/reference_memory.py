@@ -87,14 +87,12 @@ class Memories:
         return bytes(found.data[at : at + nbytes]) if at >= 0 and at + nbytes <= len(found.data) else bytes(nbytes)
 
     def store(self, name: Name, at: int, data: bytes) -> None:
-        """The same for stores, which raise AccessError outside of a resource."""
+        """The same for stores; what is outside of a resource is dropped."""
         found = self.resources.get(name)
         if found is None:
             self.arena.write(at, data)
         elif at >= 0 and at + len(data) <= len(found.data):
             found.data[at : at + len(data)] = data
-        else:
-            raise AccessError(f"{len(data)} bytes at byte {at} are outside of {name[0]} {name[1]}")
 
 
 def _dword(data: Bytes, at: int) -> int:
