@@ -9,6 +9,7 @@ A kernel takes IL's own names: textures ``i0, i1, …``, constant buffers ``cb0,
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,7 +107,9 @@ class _Translated(ClProgram):
                 size = ArgInfo(f"{parameter.name}_size", "value", "int4", 16, "read", 0, "int4")
                 arguments += [_argument(parameter), size]
             info = KernelInfo(KERNEL, tuple(arguments), self._translation.group)
-            made = build(target, self._image(chip), self._translation.parameters, info, self._filename)
+            edited = target.edited_image(ENTRY)
+            image = self._image(chip) if edited is None else replace(edited, il=self._text)
+            made = build(target, image, self._translation.parameters, info, self._filename)
             built = self.built[target] = made
         return built
 

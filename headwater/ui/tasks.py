@@ -204,7 +204,7 @@ def _code(given: Given) -> dict[str, Any]:
 
 def _assembly(given: Given) -> dict[str, Any]:
     """One kernel's machine code on a VLIW chip, or a whole code object, as assembly that can be changed."""
-    from headwater.analyze.sources import read, translated
+    from headwater.analyze.sources import read
 
     chip = chips.find(_chip(given.get("device")))
     source, name = read(_main(given), _options(given)), str(given.get("symbol", ""))
@@ -215,13 +215,20 @@ def _assembly(given: Given) -> dict[str, Any]:
         image = image_of(source.text, chip, source.name) if source.language == "il" else _image(source, chip, name)
         return {"text": image_text.text(image, exact=True)}
     from headwater.isa.gcn import assembly
+
+    return {"text": assembly.text(_code_object(source, chip))}
+
+
+def _code_object(source: Source, chip: chips.Chip) -> Any:
+    """A source as the code object that its machine code is shown of."""
+    from headwater.analyze.sources import translated
     from headwater.isa.gcn.codeobject import load
     from headwater.opencl.gcn import compile_code_object
 
     text, texts, *_ = translated(source)
     options = source.options if source.language in ("opencl", "hip") else ""
     made = compile_code_object(text, next(reversed(texts)), options, chip.target)
-    return {"text": assembly.text(load(made.code, source.name))}
+    return load(made.code, source.name)
 
 
 def _image(source: Source, chip: chips.Chip, symbol: str) -> Any:
@@ -256,12 +263,14 @@ def _assembled(given: Given, chip: str) -> Path:
 
 
 def _kernel_names(analysis: Analysis) -> list[str]:
-    """All kernels of the analysis's source, as the source calls them."""
+    """All kernels of the analysis's source, as the source calls them; then the versions of those that have several."""
     built = analysis.built
     if built is None:
         return [analysis.name]
     codes = [code.kernel for code in built.codes]
-    return list(dict.fromkeys(built.entries.get(name, name) for name in codes)) + list(built.refused)
+    names = list(dict.fromkeys(built.entries.get(name, name) for name in codes)) + list(built.refused)
+    versions = [name for name in codes if name in built.entries]
+    return names + versions if len(versions) > len(names) else names
 
 
 def _table(given: Given) -> dict[str, Any]:
@@ -396,15 +405,49 @@ def _finite(value: Any) -> Any:
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
+def _device(given: Given, name: str) -> Any:
+    """The device of a name; of a chip, one that takes what was changed of its machine code."""
+    device: Any = hw.device(name)
+    if given.get("assembly") and name != "cpu":
+        device = device.with_code(_assembled(given, name).read_bytes())
+    return device
+
+
+def _was_taken(given: Given, device: Any) -> None:
+    """UsageError if what was changed of the machine code is not what a launch ran."""
+    if not given.get("assembly") or device.name == "cpu":
+        return
+    changed = _changed(given, device)
+    if changed and not changed & device.launched:
+        launched, changed_names = (", ".join(sorted(names)) for names in (device.launched, changed))
+        raise UsageError(
+            f"with these arguments {launched} is launched, and what was changed is {changed_names}",
+            hint=f"choose the kernel {launched} to see its machine code, and change that",
+        )
+
+
+def _changed(given: Given, device: Any) -> set[str]:
+    """The kernels whose machine code is another one than their source's."""
+    if device.chip.is_vliw:
+        from headwater.isa.vliw.image_files import read_all
+
+        return {image.name for image in read_all(device.edited, EDITED)}
+    from headwater.analyze.sources import read
+    from headwater.isa.gcn.codeobject import load
+
+    before, after = _code_object(read(_main(given), _options(given)), device.chip), load(device.edited, EDITED)
+    known = before.kernels
+    return {name for name in after.kernels if name not in known or before.code_of(name) != after.code_of(name)}
+
+
 def _job(given: Given, device: Any) -> Any:
     """A kernel with its arguments, as `headwater run` binds them."""
     from headwater.jobs.bind import Request
     from headwater.jobs.job import Job, bound, choose_kernel
 
-    edited = bool(given.get("assembly")) and device.name != "cpu"
-    path = _assembled(given, given["chip"]) if edited else Path(_main(given))
-    program = hw.compile(path, options="" if edited else _options(given), device=device)
-    name = choose_kernel(program, given.get("kernel") or None, path)
+    path = Path(_main(given))
+    program = hw.compile(path, options=_options(given), device=device)
+    name = choose_kernel(program, _without_version(program, given.get("kernel") or None), path)
     request = Request(
         words=project.words(given.get("words", [])),
         global_size=_sizes(given["global"], "global") if given.get("global") else (),
@@ -416,21 +459,32 @@ def _job(given: Given, device: Any) -> Any:
     return Job(program, name, *bound(program, name, request))
 
 
+def _without_version(program: Any, name: object) -> Any:
+    """The kernel of Brook+ that a name of one of its versions in OpenCL C means; other names as they are."""
+    module = getattr(program, "module", None)
+    for one in (module, getattr(module, "pixels", None)):
+        for kernel in () if one is None else one.kernels.values():
+            if any(entry.symbol == name for entry in kernel.entries):
+                return kernel.name
+    return name
+
+
 def _run(given: Given) -> dict[str, Any]:
     """A kernel's outputs; with ``verify``, compared with those of the cpu device."""
     from headwater.jobs.compare import compare
 
     name = given["device"] if given.get("device") == "cpu" else _chip(given.get("device"))
-    device = hw.device(name)
+    device = _device(given, name)
     os.environ["HEADWATER_CHECK"] = "1"
     with _printed() as printed:
-        job = _job({**given, "chip": name}, device)
+        job = _job(given, device)
         outputs, seconds = job.run(device)
+    _was_taken(given, device)
     differences = []
     if given.get("verify") and device.name != "cpu":
         cpu = hw.device("cpu")
         with _printed():
-            other, _ = (_job(given, cpu) if given.get("assembly") else job).run(cpu)
+            other, _ = job.run(cpu)
         differences = [{**asdict(d), "ok": d.ok} for d in (compare(n, outputs[n], other[n]) for n in outputs)]
     return {
         "kernel": job.kernel.name,
@@ -502,16 +556,17 @@ def _simulate(given: Given) -> dict[str, Any]:
     timeline: dict[str, Any] | None = None
     recorded: dict[str, Recorded] = {}
     for number, name in enumerate(names):
-        device: Any = simulated(_chip(name))
+        device: Any = simulated(_device(given, _chip(name)))
         target = device.chip.target
         if target not in recorded:
-            job = _job({**given, "chip": name}, device)
+            job = _job(given, device)
 
             def run(job: Any = job, device: Any = device) -> None:
                 job.run(device)
 
             with _printed():
                 recorded[target] = Recorded(run)
+            _was_taken(given, device)
         launches = recorded[target].launches
         if not launches:
             raise UsageError("no kernel was launched, so there is nothing to simulate")
@@ -618,8 +673,8 @@ def _step(given: Given) -> dict[str, Any]:
         while _session:
             _session.pop().close()
         name = _chip(given.get("device"))
-        device = hw.device(name)
-        job = _job({**given, "chip": name}, device)
+        device = _device(given, name)
+        job = _job(given, device)
         _session.append(Session(lambda: job.run(device)[0]))
         stepper = _session[0].stepper
         code = [{**place.as_json(), "mnemonics": []} for place in stepper.machine.code]

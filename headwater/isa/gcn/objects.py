@@ -190,6 +190,11 @@ class CodeObject:
     def _instructions(self) -> dict[int, Instruction]:
         return {}
 
+    def code_of(self, kernel: str) -> bytes:
+        """The machine code of a kernel."""
+        found = self.kernels[kernel]
+        return self._image[found.start : found.code_end]
+
     def instruction(self, address: int) -> Instruction:
         """The instruction at an address, decoded when it is first asked for. DecodeError if there is none."""
         found = self._instructions.get(address)

@@ -19,6 +19,7 @@ from headwater.brook.model import Arg, BrookModule, ElementType, Leaf, Parameter
 from headwater.brook.pixel_support import ADDRESS_TRANSLATION
 from headwater.emulate.vliw.bindings import Format
 from headwater.emulate.watch import unwritten
+from headwater.errors import UsageError
 from headwater.runtime.brook.arguments import Element, declaration
 from headwater.runtime.brook.pixels import Layout, Pass, Surface
 from headwater.runtime.checking import check_wanted
@@ -28,6 +29,7 @@ from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, View
 
 if TYPE_CHECKING:
     from headwater.il.from_llvm import IlKernel
+    from headwater.isa.vliw.image import Image
     from headwater.runtime.events import Event
     from headwater.runtime.interface import Queue
     from headwater.runtime.vliw.device import VliwDevice
@@ -58,13 +60,23 @@ class Shaders:
 
             kernel = self._compiled(translated)[symbol]
             kernel.require(f"{self.module.filename}.cl", self.module.source)
-            image = image_of(kernel.text, self.device.chip, f"{symbol}.il")
+            image = self._edited(symbol, translated) or image_of(kernel.text, self.device.chip, f"{symbol}.il")
             lines = tuple(tuple(self._line(kernel, line) for line in one) for one in image.lines)
             image = replace(image, name=symbol, abi="headwater", lds_bytes=kernel.local_bytes, lines=lines)
             shader = load(image, self.device.chip, self.module.filename, self.device)
             shader.owner.program_source = self.source
             found = self._loaded[symbol, translated] = shader, kernel
         return found
+
+    def _edited(self, symbol: str, translated: bool) -> Image | None:
+        """A shader's machine code that was changed. UsageError where it is not that of the two ways."""
+        image = self.device.edited_image(symbol)
+        if image is not None and translated:
+            raise UsageError(
+                f"the changed code of {symbol} has streams as they lie in textures, and these are longer than one row",
+                hint=f"streams of up to {self.device.stream_texels} elements, or of two dimensions",
+            )
+        return image
 
     def fit(self, passes: Sequence[Pass]) -> bool:
         """Whether the one global buffer is enough: a scatter array is in it, or tables of built-in functions."""

@@ -20,6 +20,8 @@ from headwater.runtime.simulated.device import SimulatedDevice
 from headwater.runtime.simulated.kernel import SimulatedKernel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from headwater.base.arrays import Array
     from headwater.emulate.watch.hooks import Watcher
     from headwater.isa.gcn.objects import CodeObject
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 _MISS_SECONDS = 0.02  # finding a code object in the cache takes less
 _OBJECT_FILE = "object.pickle"
+EDITED = "the changed code"
+"""What messages call it."""
 DEFAULT_GROUP = 256
 """Work-items of a group that kernels are compiled for unless a launch has larger ones: AMD's default."""
 
@@ -63,10 +67,32 @@ class GcnDevice(SimulatedDevice):
             return DeviceProgram(self, {}, compiled.warnings)
         loaded(DEFAULT_GROUP, check_wanted())
 
+        versions = dict.fromkeys(compiled.kernels, version)
+        if self.edited:
+            versions = {name: self._edited(name, info, version) for name, info in compiled.kernels.items()}
         kernels = {
-            name: GcnKernel(self, info, version, source, filename, options) for name, info in compiled.kernels.items()
+            name: GcnKernel(self, info, versions[name], source, filename, options)
+            for name, info in compiled.kernels.items()
         }
         return DeviceProgram(self, kernels, compiled.warnings)
+
+    def _edited(
+        self, name: str, info: KernelInfo, compiled: Callable[[int, bool], CodeObject]
+    ) -> Callable[[int, bool], CodeObject]:
+        """A kernel's code object: the changed one, where that has the kernel."""
+        from headwater.runtime.simulated.arguments import check_arguments, kernel_info
+
+        code = _load_own(self.edited, EDITED)
+        self._check_target(code, EDITED)
+        known = name in code.kernels
+        if known:
+            check_arguments(info, len(kernel_info(code.kernels[name]).args))
+
+        def version(group: int, checked: bool) -> CodeObject:
+            self.launched.add(name)
+            return code if known else compiled(group, checked)
+
+        return version
 
     def load(self, code: bytes, filename: str) -> DeviceProgram:
         """The kernels of a code object. UsageError if it was made for another chip's instructions."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headwater.errors import UsageError
 from headwater.opencl.kernels import Access, ArgInfo, KernelInfo, Kind
 from headwater.runtime.signature import SCALARS, UNTYPED, parse_type
 
@@ -27,6 +28,15 @@ def kernel_info(kernel: KernelObject) -> KernelInfo:
     explicit = [arg for arg in kernel.args if not arg.value_kind.startswith("hidden_")]
     infos = tuple(argument(arg, number) for number, arg in enumerate(explicit))
     return KernelInfo(kernel.name, infos, kernel.reqd_group_size)
+
+
+def check_arguments(info: KernelInfo, count: int) -> None:
+    """UsageError if machine code that was changed takes another number of arguments than its source."""
+    if len(info.args) != count:
+        raise UsageError(
+            f"the changed code of {info.name} takes {count} arguments, and its source {len(info.args)}",
+            hint="arguments are changed in the source",
+        )
 
 
 def argument(arg: KernelArg, number: int) -> ArgInfo:

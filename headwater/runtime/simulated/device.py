@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from headwater.base.version import VERSION
 from headwater.emulate.watch import unwritten
@@ -28,6 +29,16 @@ class SimulatedDevice(HostDevice):
     def __init__(self, outline: Outline) -> None:
         self.outline = outline
         self.name = Path(outline.file).stem
+        self.edited = b""
+        self.launched: set[str] = set()
+
+    def with_code(self, code: bytes) -> Self:
+        """Another device of this chip, which takes kernels of programs from a file of machine code that was made of
+        them and changed, with the arguments that they have in their source. ``launched`` has the names of kernels that
+        were launched on it. CodeObjectError or UsageError for code of another chip."""
+        made = copy.copy(self)
+        made.edited, made.launched = code, set()
+        return made
 
     @functools.cached_property
     def chip(self) -> Chip:

@@ -35,6 +35,8 @@ GLOBAL_RAT = 11
 """The RAT by which Evergreen and later write the global buffer."""
 TEXT_FETCH = 2
 """The fetch resource by which LLVM's shaders read constants of the program."""
+EDITED = "the changed code"
+"""What messages call it."""
 _WAVEFRONT = 64
 _LAUNCHES = 32
 
@@ -229,6 +231,19 @@ class VliwDevice(SimulatedDevice):
     def stream_texels(self) -> int:
         """Brook+ streams are textures before Evergreen."""
         return self.chip.vliw.stream_texels
+
+    def edited_image(self, name: str) -> Image | None:
+        """The machine code of a kernel that was changed; None if it was not."""
+        if not self.edited:
+            return None
+        self.launched.add(name)
+        from headwater.isa.vliw.image_files import read_all
+
+        images = {image.name: image for image in read_all(self.edited, EDITED)}
+        image = images.get(name)
+        if image is not None and image.generation != GENERATION_OF_TARGET[self.chip.target]:
+            raise UsageError(f"{EDITED} is for {image.target}, and {self.name} is a {self.chip.target}")
+        return image
 
     def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
         """Compile OpenCL C to IL and on to the chip's machine code."""

@@ -29,6 +29,7 @@ from headwater.runtime.images import Image as Picture
 from headwater.runtime.interface import DeviceProgram, Prepared
 from headwater.runtime.shapes import Size
 from headwater.runtime.simulated import printf_memory
+from headwater.runtime.simulated.arguments import check_arguments
 from headwater.runtime.simulated.kernel import SimulatedKernel
 from headwater.runtime.vliw.device import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, check_limits, machine_of
 from headwater.runtime.vliw.images import image_of
@@ -168,10 +169,15 @@ class CompiledKernel(_OpenClKernel):
         lds_bytes: int = 0,
     ) -> OpenClLaunch:
         device = self.device
-        il = self._version(watcher is not None and watcher.checked_code)
+        edited = device.edited_image(self.info.name)
+        il = self._version(watcher is not None and watcher.checked_code and edited is None)
         il.require(self.program_filename, self.program_source)
-        with il.placed(self.program_filename, self.program_source):
-            image = replace(image_of(il.text, device.chip, f"{self.info.name}.il"), abi="headwater")
+        if edited is not None:
+            check_arguments(self.info, len(edited.args))
+            image = edited
+        else:
+            with il.placed(self.program_filename, self.program_source):
+                image = replace(image_of(il.text, device.chip, f"{self.info.name}.il"), abi="headwater")
         shape, start = self.shape(global_size, local_size, offset)
         known = il.slots, il.data, il.local_bytes, il.lines, il.formats, il.written
         convention = Convention(1, 0, *known)
