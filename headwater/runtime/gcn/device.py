@@ -20,7 +20,7 @@ from headwater.runtime.simulated.device import SimulatedDevice
 from headwater.runtime.simulated.kernel import SimulatedKernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from headwater.base.arrays import Array
     from headwater.emulate.watch.hooks import Watcher
