@@ -67,7 +67,7 @@ class GcnDevice(SimulatedDevice):
             return DeviceProgram(self, {}, compiled.warnings)
         loaded(DEFAULT_GROUP, check_wanted())
 
-        versions = dict.fromkeys(compiled.kernels, version)
+        versions: dict[str, Callable[[int, bool], CodeObject]] = dict.fromkeys(compiled.kernels, version)
         if self.edited:
             versions = {name: self._edited(name, info, version) for name, info in compiled.kernels.items()}
         kernels = {
