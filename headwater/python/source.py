@@ -7,7 +7,7 @@ import inspect
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from headwater.errors import Span, UsageError
 
@@ -35,10 +35,21 @@ class Source:
         return self.lines[at].rstrip("\n") if 0 <= at < len(self.lines) else ""
 
 
+_KEPT: Final = "headwater_source"
+
+
+def keep_source(source: Source) -> None:
+    """Have `source_of` a function be this, which no file has to be read for."""
+    setattr(source.function, _KEPT, source)
+
+
 def source_of(function: Any) -> Source:
     """The definition of a function. UsageError for what is none, or has no source text."""
     if not isinstance(function, types.FunctionType):
         raise UsageError(f"a kernel is made of a function, not of a {type(function).__name__}")
+    known: Source | None = vars(function).get(_KEPT)
+    if known is not None:
+        return known
     name = function.__qualname__
     try:
         lines, first, tree = _definition(function)

@@ -538,10 +538,24 @@ def program_text(source: str, filename: str, only: str = "") -> str:
         sys.modules.pop(name, None)
 
 
+def unexecuted_text(source: str, filename: str, only: str = "") -> str:
+    """As `program_text`, of a text that is read and not executed: see `headwater.python.unexecuted`."""
+    from headwater.python.unexecuted import functions_of
+
+    found = [kernel(marked.function, **marked.options) for marked in functions_of(source, filename)]
+    if only:
+        found = [_kernel_named(only, {one.name: one for one in found}, filename)]
+    return _text_of(found, filename, only)
+
+
 def _module_text(module: Any, filename: str, only: str) -> str:
     found = [value for value in module.__dict__.values() if isinstance(value, PythonKernel)]
     if only:
         found = [_kernel_named(only, module.__dict__, filename)]
+    return _text_of(found, filename, only)
+
+
+def _text_of(found: Sequence[PythonKernel], filename: str, only: str) -> str:
     kernels = [kernel for kernel in found if None not in kernel.declared]
     if not kernels:
         what = "no kernels" if not found else "no kernels of which all parameters are annotated"

@@ -16,7 +16,7 @@ from headwater.errors import UsageError
 MOST_FILES: Final = 32
 MOST_SOURCE_BYTES: Final = 1 << 20
 _NAME: Final = re.compile(r"[^\W_][\w. ()+@-]{0,99}")
-_SOURCES: Final = (*(s for s in sources.SUFFIXES if s != ".py"), ".h", ".hpp", ".inc")
+_SOURCES: Final = (*sources.SUFFIXES, ".h", ".hpp", ".inc")
 _DATA: Final = (*files.PICTURES, *files.TEXTS, *files.RAW, ".npy", ".npz", ".csv", ".hsaco", ".co", ".cal")
 _ASSEMBLED: Final = re.compile(r"\.\s*(?:incbin|include)\b", re.IGNORECASE)
 

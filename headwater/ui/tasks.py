@@ -154,7 +154,11 @@ def _check(given: Given) -> list[dict[str, Any]]:
     from headwater.analyze.check import check
     from headwater.analyze.sources import read
 
-    return [asdict(one) for one in check(read(_main(given), _options(given)))]
+    try:
+        source = read(_main(given), _options(given))
+    except SourceError as error:  # of Python, which is translated as it is read
+        return [{"severity": "error", **told(error)}]
+    return [asdict(one) for one in check(source)]
 
 
 def _code(given: Given) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from headwater.base import messages
+from headwater.base.tools import provide
 
 
 def send(pipe: BinaryIO, message: object) -> None:
@@ -40,6 +41,8 @@ def serve(scratch: str, cache: str) -> None:
     sys.stdout = sys.stderr
     from headwater.ui import tasks
 
+    # Texts of browsers are read, never executed.
+    provide("kernels of a Python file", "headwater.runtime.python:unexecuted_text")
     tasks.warm()
     send(answers, {"ready": True, "confined": confined})
     while True:

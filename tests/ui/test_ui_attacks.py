@@ -171,7 +171,7 @@ def error(served, task="code", files=None, main="k.cl", device="vega64", **given
         "C:\\k.cl",
         ".bashrc",
         "k.cl\0.txt",
-        "k.py",
+        "k.pyc",
         "k.so",
         "",
         "a" * 300 + ".cl",

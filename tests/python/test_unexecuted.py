@@ -1,0 +1,167 @@
+"""Kernels of a text that is read, not executed: the same as those of a file that is, and nothing of it ever runs."""
+
+import builtins
+
+import pytest
+
+import headwater as hw
+from headwater.errors import HeadwaterError, SourceError
+from headwater.runtime.python import program_text, unexecuted_text
+
+WHOLE = '''\
+"""A file with all that is read."""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import headwater as hw
+import numpy as np
+from headwater import float32 as real
+
+SCALE = 2.5 * math.pi
+COUNT: int = 4 << 2
+STEPS = (1, 2, COUNT)
+
+
+@dataclass
+class Particle:
+    """What moves."""
+
+    place: hw.float32
+    speed: real = 1.0
+
+
+def helper(a, b=3):
+    return a * b + COUNT
+
+
+@hw.kernel(group=(64,), options="-cl-mad-enable")
+def scale(a: hw.array(hw.float32), out: real[:], grid: hw.float32[:, :], ps: hw.array(Particle), n: hw.int32):
+    tile = hw.local_array(64, hw.float32)
+    i = hw.global_id(0)
+    tile[hw.local_id(0)] = a[i]
+    hw.barrier()
+    if i < len(out):
+        out[i] = helper(tile[3]) * SCALE + math.sin(n) + hw.cl.rsqrt(a[i]) + np.float32(2) + grid[i, 1]
+        ps[i].place += Particle(1.0).speed + STEPS[1]
+
+
+@hw.kernel
+def second(v: hw.array(hw.float4), s: hw.local(hw.int32), b: int, f: float):
+    v[b].xy = hw.float2(f, min(f, 1.0))
+'''
+
+
+def kernel(body="a[0] = 1.0", above="", decorator="@hw.kernel", parameters="a: hw.float32[:]"):
+    return f"import math\nimport headwater as hw\n{above}\n{decorator}\ndef k({parameters}):\n    {body}\n"
+
+
+def test_a_text_gives_what_executing_it_gives():
+    whole = WHOLE.replace("from __future__ import annotations\n", "")  # dataclasses do not find their names then
+    assert unexecuted_text(whole, "whole.py") == program_text(whole, "whole.py")
+    assert "mad" not in unexecuted_text(WHOLE, "whole.py", "second")
+
+
+ATTACKS = {
+    "an import": "import os",
+    "an import of a part": "import numpy.ctypeslib",
+    "an import under a name": "import subprocess as math",
+    "a relative import": "from . import secrets",
+    "a member that is not of kernels": "from numpy import load",
+    "a statement": "ran('x')",
+    "a condition": "if ran('x'): pass",
+    "a loop": "for i in (1,): ran(i)",
+    "an exception": "try: ran(1)\nexcept Exception: pass",
+    "a value": "N = ran(1)",
+    "an attribute of a value": "N = (1).bit_length()",
+    "a builtin": "N = eval('ran(1)')",
+    "a method of a text": "N = 'x'.format(ran(1))",
+    "a formatted text": "N = f'{ran(1)}'",
+    "a lambda": "N = (lambda: ran(1))()",
+    "a comprehension": "N = [ran(i) for i in (1,)]",
+    "a huge power": "N = 9 ** 9 ** 9 ** 9",
+    "a huge shift": "N = 1 << 10 ** 9",
+    "a huge number": f"N = {'9' * 400}",
+    "a repeated text": "N = 'x' * 10 ** 10",
+    "a repeated tuple": "N = (1,) * 10 ** 10",
+    "inner names": "N = math.__loader__",
+    "inner names of functions": "def f(a): return a\nN = f.__globals__",
+    "inner names in bodies": "def f(a): return print.__self__",
+    "underscores in names": "def __getattr__(a): return a",
+    "a class with a base": "@hw.kernel\nclass C(int): pass",
+    "a metaclass": "class C(metaclass=ran): pass",
+    "a class with methods": "from dataclasses import dataclass\n@dataclass\nclass C:\n    def f(self): ran(1)",
+    "a class's field": "from dataclasses import dataclass\n@dataclass\nclass C:\n    x: ran(1)",
+    "a field's default": "from dataclasses import dataclass\n@dataclass\nclass C:\n    x: hw.int32 = ran(1)",
+    "a field of a text": "from dataclasses import dataclass\n@dataclass\nclass C:\n    x: 'ran(1)'",
+    "a decorator": "@ran\ndef f(a): return a",
+    "a decorator's argument": "@hw.kernel(group=ran(1))\ndef f(a: hw.int32[:]): a[0] = 1",
+    "two decorators": "@ran\n@hw.kernel\ndef f(a: hw.int32[:]): a[0] = 1",
+    "a default": "def f(a, b=ran(1)): return a",
+    "a default by name": "def f(a, *, b=ran(1)): return a",
+    "an annotation": "def f(a: ran(1)): return a",
+    "an annotation as a text": "def f(a: 'ran(1)'): return a",
+    "an annotation of the headwater module": "def f(a: hw.compile): return a",
+    "the module itself": "N = hw.device('cpu')",
+    "a stream kernel": "@hw.stream_kernel\ndef f(a): return a",
+    "an async function": "async def f(a): return a",
+    "a deletion": "del hw",
+    "many parts": "\n".join("N = 1" for _ in range(10_000)),
+    "deep brackets": f"N = {'(' * 500}1{')' * 500}",
+    "a deep sum": "N = " + "-" * 20_000 + "1",
+    "no text": "N = \0",
+}
+BODIES = {
+    "a call": "ran(1)",
+    "a builtin": "a[0] = eval('ran(1)')",
+    "an import": "import os",
+    "an attribute": "a[0] = math.nothing",
+    "a function of a module": "a[0] = math.factorial(100000)",
+    "a member of the headwater module": "hw.compile('x')",
+    "a walrus": "a[0] = (b := ran(1))",
+    "an inner function": "def f(): ran(1)",
+    "an inner class": "class C:\n        x = ran(1)",
+    "a default of an inner function": "def f(a=ran(1)): pass",
+}
+
+
+@pytest.mark.parametrize("text", ATTACKS.values(), ids=ATTACKS)
+def test_statements_are_not_executed(text, monkeypatch):
+    ran = []
+    monkeypatch.setattr(builtins, "ran", ran.append, raising=False)
+    with pytest.raises(SourceError) as told:
+        unexecuted_text(kernel(above=text), "k.py")
+    assert told.value.span.file == "k.py"
+    assert not ran
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_bodies_are_not_executed(body, monkeypatch):
+    ran = []
+    monkeypatch.setattr(builtins, "ran", ran.append, raising=False)
+    with pytest.raises(HeadwaterError):
+        unexecuted_text(kernel(body), "k.py")
+    assert not ran
+
+
+def test_nothing_of_a_text_is_called_when_it_is_translated(monkeypatch):
+    """Not even the functions that it makes."""
+    text = kernel("b = f(a[0])\n    a[0] = b", "def f(x):\n    return x / 0.0")
+    assert "f(" in unexecuted_text(text, "k.py")
+
+
+def test_wrong_kernels_are_told_at_their_place():
+    with pytest.raises(SourceError) as told:
+        unexecuted_text(kernel("b = hw.int32(1)\n    b = hw.int64(2)"), "k.py")
+    assert (told.value.span.file, told.value.span.line) == ("k.py", 7)
+    assert "b is int32" in told.value.message
+    with pytest.raises(HeadwaterError, match="no kernels of which all parameters are annotated"):
+        unexecuted_text(kernel(parameters="a"), "k.py")
+
+
+def test_kernels_of_a_text_run():
+    text = unexecuted_text(kernel("a[hw.global_id(0)] = 2.0"), "k.py")
+    out = hw.stream(shape=4)
+    hw.compile(text).k[4, None](out, device="cpu")
+    assert out.read().tolist() == [2, 2, 2, 2]
