@@ -157,7 +157,7 @@ def _check(given: Given) -> list[dict[str, Any]]:
     try:
         source = read(_main(given), _options(given))
     except SourceError as error:  # of Python, which is translated as it is read
-        return [{"severity": "error", **told(error)}]
+        return [{"severity": "error", **error_record(error)}]
     return [asdict(one) for one in check(source)]
 
 
