@@ -107,6 +107,7 @@ _EXAMPLES: Final = (
     ("black_scholes/black_scholes.br", "Option prices (Brook+)", "", "random:4096 random:4096 random:4096 0.02 0.3"),
     ("reduction/reduction.cl", "Sums by work-group", "sum", "random:65536 partial=zeros:16 count=65536 local:1024"),
     ("matmul/matmul.il", "Matrix product (ATI IL)", "", "random:64x64 random:64x64 cb0=ones:1 o0=zeros:64x64"),
+    ("python/kernels.py", "Kernels in Python", "matmult_tiled", "random:128x128 random:128x128 n=128 k=128 m=128"),
     ("hip/heat.hip", "Heat equation (HIP)", "heat", "zeros:128x128 random:128x128 width=128 height=128 rate=0.1"),
 )
 """Files, what they are called, the kernel, and arguments that it can be run with."""
@@ -603,13 +604,13 @@ def _board(reports: Sequence[Any], shown: int) -> list[dict[str, Any]]:
     found, at, begin = [], 0.0, 0.0
     for number, report in enumerate(reports):
         host = report.host
-        for row, name, seconds in (
-            ("queue", "launch", host.launch_seconds),
-            ("copies", "copy to the board", host.in_seconds),
-            ("queue", report.kernel, report.seconds),
-            ("copies", "copy to the host", host.out_seconds),
+        for row, name, seconds, is_kernel in (
+            ("queue", "launch", host.launch_seconds, False),
+            ("copies", "copy to the board", host.in_seconds, False),
+            ("queue", report.kernel, report.seconds, True),
+            ("copies", "copy to the host", host.out_seconds, False),
         ):
-            if number == shown and name == report.kernel:
+            if number == shown and is_kernel:
                 begin = at
             if seconds:
                 found.append((row, name, at, seconds))
@@ -631,6 +632,7 @@ def _timeline(reports: Sequence[Any], number: int) -> dict[str, Any]:
 
     vliw = report.chip.is_vliw
     causes = [cause for _, cause in (VLIW if vliw else GCN).causes]
+    kernels = {name: number for number, name in enumerate(dict.fromkeys(one.kernel for one in reports))}
     records = report.happenings
     packed = np.zeros((len(records), 5), np.uint32)
     for column, values in enumerate(
@@ -657,7 +659,8 @@ def _timeline(reports: Sequence[Any], number: int) -> dict[str, Any]:
         "of_units": report.chip.compute.compute_units,
         "cut": report.timeline_cut,
         "launch": number,
-        "launches": [one.kernel for one in reports[:_MOST_BOARD]],
+        "kernels": list(kernels),
+        "launches": [kernels[one.kernel] for one in reports],
         "board": _board(reports, number),
     }
 

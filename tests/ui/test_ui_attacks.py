@@ -236,10 +236,37 @@ def test_nor_do_those_in_other_languages(served, secret, file):
     assert file != "k.hip" or "file not found" in said
 
 
+PYTHON = """\
+import headwater as hw
+
+@hw.kernel
+def fill(a: hw.array(hw.float32), number: hw.float32):
+    a[hw.global_id(0)] = number
+"""
+
+
+def test_python_is_read_and_not_executed(served, secret):
+    for extra in (f"import os\nos.remove({str(secret)!r})", f"N = open({str(secret)!r}).read()"):
+        said = error(served, files={"k.py": {"text": f"{PYTHON}\n{extra}\n"}}, main="k.py")
+        assert "not imported here" in said or "there is no open" in said
+    assert secret.exists()
+    given = {"files": {"k.py": {"text": PYTHON}}, "main": "k.py"}
+    assert served.ask("code", **given, device="vega64")["value"]["names"] == ["fill"]
+    ran = served.ask("run", **given, words=["a=zeros:3", "2.5"], device="vega64", verify=True)
+    assert [one["ok"] for one in ran["value"]["differences"]] == [True], ran
+
+
+@pytest.mark.parametrize("name", ["numpy", "headwater", "json", "sitecustomize", "subprocess"])
+def test_files_of_the_project_are_no_modules_of_the_server(served, name):
+    files = {"k.cl": {"text": KERNEL}, f"{name}.py": {"text": "raise SystemExit(1)"}}
+    ran = served.ask("run", files=files, main="k.cl", words=["a=zeros:64"], device="cpu")
+    assert ran["value"]["outputs"], ran
+
+
 def test_examples_compile_and_run(served):
     """Each has arguments that it can be run with, and sees the headers that its language has."""
     examples = served.ask("examples")["value"]["examples"]
-    assert len(examples) == 8
+    assert len(examples) == 9
     for one in examples:
         given = {"files": {one["name"]: {"text": one["text"]}}, "main": one["name"], "kernel": one["kernel"] or None}
         code = served.ask("code", **given, device="vega64")

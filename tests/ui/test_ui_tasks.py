@@ -1,6 +1,7 @@
 """What a worker answers, asked without a server: machine code that was changed runs with its source's arguments."""
 
 import base64
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -70,6 +71,14 @@ def test_changed_machine_code_takes_the_arguments_of_its_source(ask, file, sourc
     for assembly, off in ((text, 0), (changed(text), 2)):
         ran = ask("run", **question, words=words, assembly=assembly, **sizes)
         assert numbers(ran) == [number - off for number in expected], ran
+
+
+def test_the_board_begins_with_the_launch_that_is_shown_whatever_kernels_are_called():
+    host = SimpleNamespace(launch_seconds=1e-6, in_seconds=2e-6, out_seconds=0)
+    chip = SimpleNamespace(compute=SimpleNamespace(clock_mhz=1000))
+    reports = [SimpleNamespace(host=host, kernel=name, seconds=4e-6, chip=chip) for name in ("launch", "launch")]
+    board = tasks._board(reports, 1)
+    assert [round(one["start"]) for one in board] == [-10000, -9000, -7000, -3000, -2000, 0]
 
 
 def test_what_is_launched_is_told_where_something_else_was_changed(ask):

@@ -1,6 +1,6 @@
 // Data files that were dropped onto the page: kept in the browser's own database, so that a reload keeps them.
 
-const SOURCES = /\.(cl|ocl|clh|br|brh|il|hip|cu|cuh|h|hpp|inc)$/i;
+const SOURCES = /\.(cl|ocl|clh|br|brh|il|hip|cu|cuh|py|h|hpp|inc)$/i;
 
 export class Dropped {
   readonly files = new Map<string, string>();

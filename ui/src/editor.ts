@@ -3,10 +3,11 @@
 
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { cppLanguage } from "@codemirror/lang-cpp";
+import { pythonLanguage } from "@codemirror/lang-python";
 import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, LanguageSupport, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic as Mark, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { type EditorState, type Extension, RangeSet, RangeSetBuilder, StateEffect, StateField } from "@codemirror/state";
+import { Compartment, type EditorState, type Extension, RangeSet, RangeSetBuilder, StateEffect, StateField } from "@codemirror/state";
 import {
   Decoration, type DecorationSet, drawSelection, EditorView, GutterMarker, gutter, highlightActiveLine, hoverTooltip, keymap, lineNumbers,
 } from "@codemirror/view";
@@ -198,6 +199,8 @@ export interface Handle {
   setMargins(found: Map<number, Margin>): void;
   light(lines: ReadonlySet<number>, into?: boolean): void;
   complain(found: Diagnostic[]): void;
+  /** The language in which a file of that name is shown. */
+  speak(name: string): void;
   /** Lines with a breakpoint in their margin. */
   breaks(): number[];
   setBreaks(lines: readonly number[]): void;
@@ -218,8 +221,10 @@ export interface Wanted {
   readOnly?: boolean;
 }
 
+const SOURCES = { c: new LanguageSupport(cppLanguage), python: new LanguageSupport(pythonLanguage) };
+
 export function editor(parent: Element, wanted: Wanted): Handle {
-  const language = wanted.language === "source" ? new LanguageSupport(cppLanguage) : machine;
+  const language = new Compartment();
   let quiet = false;
   let pointedAt: number | null = null;
   const point = (line: number | null): void => {
@@ -251,7 +256,7 @@ export function editor(parent: Element, wanted: Wanted): Handle {
     margins, lit, heatGutter,
     ...wanted.cells.map(([name, title], index) => cellGutter(index, name, title)),
     history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine(), highlightSelectionMatches(),
-    indentUnit.of("    "), search({ top: true }), language, syntaxHighlighting(colours), theme,
+    indentUnit.of("    "), search({ top: true }), language.of(wanted.language === "source" ? SOURCES.c : machine), syntaxHighlighting(colours), theme,
     keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap, ...(wanted.readOnly ? [] : [indentWithTab])]),
     EditorView.contentAttributes.of({ "aria-label": wanted.label, spellcheck: "false", tabindex: "0" }),
     EditorView.updateListener.of((update) => {
@@ -285,6 +290,10 @@ export function editor(parent: Element, wanted: Wanted): Handle {
   const view = new EditorView({ parent, extensions });
   return {
     view,
+    speak(name) {
+      const wanted = name.endsWith(".py") ? SOURCES.python : SOURCES.c;
+      if (language.get(view.state) !== wanted) view.dispatch({ effects: language.reconfigure(wanted) });
+    },
     setText(text) {
       if (text === view.state.doc.toString()) return;
       quiet = true;

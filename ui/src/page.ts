@@ -267,6 +267,7 @@ class Page {
   }
 
   private restart(): void {
+    this.source.speak(this.state.main);
     this.source.setText(this.state.files[this.state.main] ?? "");
     this.showEditing();
     this.showFiles();
@@ -298,7 +299,7 @@ class Page {
   }
 
   private add(): void {
-    const name = prompt("Name of the file (.cl, .br, .il, .hip, .h)", "kernel2.cl");
+    const name = prompt("Name of the file (.cl, .br, .il, .hip, .py, .h)", "kernel2.cl");
     if (!name || !isSource(name)) return;
     this.state.files[name] ??= "";
     this.state.main = name;

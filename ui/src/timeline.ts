@@ -26,6 +26,8 @@ const ROW = 15;
 const HEAD = 22;
 const SIDE = 118;
 const NOTHING = 0;
+/** Launches in a list; of more, one is chosen by its number. */
+const MOST_LISTED = 200;
 
 /** Waits and clauses that share the colour of another. */
 const SAME: Record<string, string> = { "ALU clause": "issue", "fetch clause": "vector-memory", "clause switch": "clause", "fetch queue": "start", code: "other" };
@@ -148,8 +150,16 @@ export class TimelineView {
       h("option", { value: -1 }, behind - first < data.of_units ? `${data.unit}s ${first}–${behind - 1}` : `all ${data.unit}s`),
       ...Array.from({ length: data.of_units }, (_, n) => h("option", { value: n }, `${data.unit} ${n}${n < first || n >= behind ? " …" : ""}`)));
     if (data.launches.length < 2) return [units];
+    const named = (n: number): string => `launch ${n}: ${data.kernels[data.launches[n]!]}`;
+    if (data.launches.length > MOST_LISTED) {
+      const last = data.launches.length - 1;
+      const number = h("input", { type: "number", min: 0, max: last, value: data.launch, "aria-label": "Launch", title: named(data.launch), onchange: () => {
+        if (number.reportValidity()) this.wanted(0, Number(number.value));
+      } });
+      return [h("label", {}, "launch ", number, ` of ${count(last + 1)}: ${data.kernels[data.launches[data.launch]!]}`), units];
+    }
     const launches = h("select", { "aria-label": "Launch", onchange: () => this.wanted(0, Number(launches.value)) },
-      ...data.launches.map((name, n) => h("option", { value: n, selected: n === data.launch }, `launch ${n}: ${name}`)));
+      ...data.launches.map((_, n) => h("option", { value: n, selected: n === data.launch }, named(n))));
     return [launches, units];
   }
 

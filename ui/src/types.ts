@@ -161,7 +161,9 @@ export interface Timeline {
   /** Whether there was no room for all that happened. */
   cut: boolean;
   launch: number;
-  launches: string[];
+  kernels: string[];
+  /** For each launch the number of its kernel. */
+  launches: number[];
   /** What else the board did, in cycles from the launch's beginning. */
   board: { row: "queue" | "copies"; name: string; start: number; cycles: number }[];
 }
