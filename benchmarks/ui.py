@@ -141,7 +141,8 @@ FRAMES = """
     window.headwater.timeline.show({
         records: btoa(text), count, texts: [], clauses: [], clock: 1000, cycles: count, unit: "compute unit",
         waits: ["issue", "dependency", "fetch", "scalar memory", "LDS", "vector memory", "barrier", "start"],
-        wavefronts_per_group: 4, units: [0, 1], of_units: 1, cut: false, launch: 0, kernels: ["k"], launches: [0], board: [],
+        wavefronts_per_group: 4, units: [0, 1], of_units: 1, cut: false, launch: 0,
+        kernels: ["k"], launches: [0], board: [],
     });
 }
 """
