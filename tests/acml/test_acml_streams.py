@@ -122,6 +122,22 @@ def test_the_back_end_of_scipy(name, norm):
         assert isinstance(getattr(scipy.fft, name)(x, norm=norm), np.ndarray)
 
 
+def test_the_back_end_leaves_what_it_has_not_to_others():
+    x = numbers(np.float64, 12)
+    wanted = scipy.fft.dct(x)
+    scipy.fft.set_global_backend(acml.backend("cpu"))  # in SciPy's place
+    try:
+        assert np.allclose(scipy.fft.dct(x), wanted)
+        close(scipy.fft.fft(x), np.fft.fft(x), np.complex128)
+        with pytest.raises(NotImplementedError, match="plan"):
+            scipy.fft.fft(x, plan=object())
+    finally:
+        scipy.fft.set_global_backend("scipy")
+    other = type("Other", (), {"__ua_domain__": "numpy.scipy.fft", "__ua_function__": lambda *args: "other's"})
+    with scipy.fft.set_backend(other), scipy.fft.set_backend(acml.backend()):
+        assert scipy.fft.dct(x) == scipy.fft.fft(x) == "other's"
+
+
 def test_transforms_cut_and_pad_and_refuse():
     x = numbers(np.float64, 4, 10)
     with scipy.fft.set_backend(acml.backend("cpu")):

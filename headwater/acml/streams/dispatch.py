@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from importlib import import_module
 from inspect import signature
 from typing import Any
 
@@ -109,8 +110,9 @@ _OPTIONS = {"n", "s", "axis", "axes", "norm", "overwrite_x", "workers", "plan"}
 class Backend:
     """A back end of `scipy.fft`: ``with scipy.fft.set_backend(acml.backend("vega64")): …``.
 
-    Transforms of streams are made on their device. Those of arrays are made on ``device``, and become arrays again;
-    without a device they are left to SciPy.
+    Transforms of streams are made on their device. Those of arrays are made on ``device``, and become arrays again.
+    What is not made here (transforms of arrays without a device, and functions without kernels, such as ``dct``) is
+    left to the next back end, or to SciPy, which `scipy.fft.set_global_backend` would leave out.
     """
 
     __ua_domain__ = "numpy.scipy.fft"
@@ -122,7 +124,19 @@ class Backend:
 
     def __ua_function__(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What uarray calls with a function of `scipy.fft`."""
-        name = method.__name__
+        found = self._transform(method.__name__, args, kwargs)
+        if found is not NotImplemented:
+            return found
+        scipys = import_module("scipy.fft")
+        try:
+            with scipys.skip_backend(self):
+                return method(*args, **kwargs)
+        except NotImplementedError:  # uarray's, where no other back end is set
+            with scipys.set_backend("scipy", only=True):
+                return method(*args, **kwargs)
+
+    def _transform(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The transform by our kernels; NotImplemented for all that they do not make."""
         if name not in fourier.NAMES or not args or set(kwargs) - _OPTIONS:
             return NotImplemented
         value, *rest = args
