@@ -200,10 +200,35 @@ def test_functions_of_scipy_have_its_defaults_on_streams(dtype):
             assert [q.shape, r.shape] == [part.shape for part in acml.qr(x, **options)]
             close(q @ r, x, dtype)
             close(q.conj().T @ q, np.eye(q.shape[1], dtype=dtype), dtype)
-    with pytest.raises(UsageError, match="qr: mode is 'r'"):
-        acml.qr(hw.stream(a), mode="r")
-    with pytest.raises(UsageError, match="solve: got an unexpected keyword argument 'transposed'"):
-        acml.solve(hw.stream(a), hw.stream(a), transposed=True)
+    (r,) = acml.qr(hw.stream(a), mode="r")
+    close(r, acml.qr(hw.stream(a))[1].read(), dtype)
+
+
+def test_options_of_scipy_on_streams():
+    a, b = numbers(np.float64, 4, 4) + 4 * np.eye(4), numbers(np.float64, 4)
+    s = hw.stream(a)
+    close(acml.solve(s, b, False, True, True, assume_a="gen"), acml.solve(a, b), np.float64)
+    close(acml.lu_factor(s, True)[0], acml.lu_factor(a)[0], np.float64)
+    close(acml.cholesky(hw.stream(a @ a.T), True, True), acml.cholesky(a @ a.T, True), np.float64)
+    for wrong in ({"transposed": True}, {"assume_a": "pos"}, {"lower": True}):
+        with pytest.raises(UsageError, match=f"solve: {next(iter(wrong))} is .*; of streams it is"):
+            acml.solve(s, b, **wrong)
+    with pytest.raises(UsageError, match="qr: pivoting is True; of streams it is False"):
+        acml.qr(s, pivoting=True)
+    with pytest.raises(UsageError, match="lu_factor: got an unexpected keyword argument 'p'"):
+        acml.lu_factor(s, p=1)
+
+
+def test_types_of_scipy_on_streams():
+    a = np.array([[3, 1], [1, 2]])
+    for dtype, wanted in ((np.int8, np.float64), (np.uint64, np.float64), (bool, np.float64), (np.float16, np.float32)):
+        found = acml.solve(hw.stream((np.eye(2) if dtype is bool else a).astype(dtype)), np.ones(2, dtype))
+        assert found.dtype == wanted
+        close(found, np.linalg.solve(np.eye(2) if dtype is bool else a, np.ones(2)), wanted)
+    with pytest.raises(UsageError, match="solve: streams of float128 are not computed with"):
+        acml.solve(hw.stream(a.astype(float)), np.ones(2, np.longdouble))
+    with pytest.raises(UsageError, match="solve: streams of <U1 are not computed with"):
+        acml.solve(hw.stream(a.astype(float)), np.array(["a", "b"]))
 
 
 def test_what_numpy_takes_is_taken_beside_streams():

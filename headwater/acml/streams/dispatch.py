@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from headwater.acml.streams import elementwise, factorizations, fourier, products
-from headwater.acml.streams.programs import TYPES, operand
+from headwater.acml.streams.programs import TYPES, on_device, operand, type_of
 from headwater.errors import UsageError
 from headwater.runtime import Stream, stream
 
@@ -197,28 +197,70 @@ def _finite(check: bool, *values: Any) -> None:
         raise ValueError("array must not contain infs or NaNs")
 
 
-def _scipys_solve(a: Any, b: Any, *, check_finite: bool = True) -> Any:
+def _scipys_numbers(name: str, value: Any) -> Any:
+    """A stream or an array of a type that has kernels: of whole numbers SciPy makes float64, of float16 float32."""
+    value = operand(value)
+    if value.dtype.kind in "biu" or value.dtype == np.float16:
+        dtype = np.dtype(np.float32 if value.dtype == np.float16 else np.float64)
+        return on_device(value, value.device, dtype) if isinstance(value, Stream) else value.astype(dtype)
+    type_of(value, name)
+    return value
+
+
+def _refuse(name: str, **options: Any) -> None:
+    """UsageError naming the first option whose value is not (given, allowed …)'s."""
+    for option, (value, *allowed) in options.items():
+        if not any(value is other or (type(value) is str and value == other) for other in allowed):
+            known = " or ".join(map(repr, allowed))
+            raise UsageError(
+                f"{name}: {option} is {value!r:.60}; of streams it is {known}", hint="read the stream first"
+            )
+
+
+# SciPy's arguments in SciPy's order. overwrite_a and overwrite_b permit what is of no use here.
+def _scipys_solve(
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    assume_a: str | None = None,
+    transposed: bool = False,
+) -> Any:
+    _refuse("solve", lower=(lower, False), assume_a=(assume_a, None, "gen", "general"), transposed=(transposed, False))
+    a, b = _scipys_numbers("solve", a), _scipys_numbers("solve", b)
     _finite(check_finite, a, b)
-    if not operand(b).size and operand(a).size:  # SciPy does not look at the matrix then
+    if not b.size and a.size:  # SciPy does not look at the matrix then
         a = stream(np.eye(*a.shape, dtype=a.dtype), device=next(v.device for v in (a, b) if isinstance(v, Stream)))
     return factorizations.solve(a, b)
 
 
-def _scipys_lu(a: Any, *, check_finite: bool = True) -> Any:
+def _scipys_lu(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    a = _scipys_numbers("lu_factor", a)
     _finite(check_finite, a)
     return factorizations.lu(a)
 
 
-def _scipys_cholesky(a: Any, lower: bool = False, *, check_finite: bool = True) -> Any:
+def _scipys_cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    a = _scipys_numbers("cholesky", a)
     _finite(check_finite, a)
-    return factorizations.cholesky(a, lower)
+    return factorizations.cholesky(a, bool(lower))
 
 
-def _scipys_qr(a: Any, *, mode: str = "full", check_finite: bool = True) -> Any:
-    if mode not in ("full", "economic"):
-        raise UsageError(f"qr: mode is {mode!r}; of streams it is full or economic", hint="read the stream first")
+def _scipys_qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: int | None = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    _refuse("qr", lwork=(lwork, None), mode=(mode, "full", "economic", "r"), pivoting=(pivoting, False))
+    a = _scipys_numbers("qr", a)
     _finite(check_finite, a)
-    return factorizations.qr(a, full=mode == "full")
+    q, r = factorizations.qr(a, full=mode != "economic")
+    return (r,) if mode == "r" else (q, r)
 
 
 def _fourier_of(name: str, x: Any, *args: Any, **options: Any) -> Any:
