@@ -135,9 +135,10 @@ def builtin(entry: str, name: str, document: str, planned: Planned, keep: list[A
 def compiled(row: Row, planned: Planned, address: int, dtypes: dict[str, Any], general: Callable[..., Any]) -> Any:
     """The function for a routine at an address, or None where there is no compiler; the plan is ``planned``'s then.
 
-    ``dtypes``: of t, r and i.
+    ``dtypes``: of t, r, i and b. Expert drivers take a factorization whose pivots have to be tested: their calls are
+    general.
     """
-    if library() is None:
+    if library() is None or any(p.name == "fact" for p in row.parameters):
         return None
     parameters = row.parameters
     places = {p.name: at for at, p in enumerate(parameters)}
@@ -239,16 +240,27 @@ def _own_transform() -> Any:
     return None
 
 
-def product(general: Callable[..., Any]) -> tuple[Any, Array]:
-    """``matmul``, and its limits: whether NumPy's is the only way, then for each of the types f, d, F and D a number of
-    elementary products of which fewer are NumPy's. Without a compiler: the general function."""
+SLOTS = 4096
+"""Sizes of products that `call.c` remembers; each has one place."""
+
+
+def slot(m: int, n: int, k: int, kind: int) -> int:
+    """The place of a size, as `call.c` has it."""
+    return (m * 73856093 ^ n * 19349663 ^ k * 83492791 ^ kind) % SLOTS
+
+
+def product(general: Callable[..., Any]) -> tuple[Any, Array, Array]:
+    """``matmul``; its limits: whether NumPy's is the only way, then for each of the types f, d, F and D a number of
+    elementary products of which fewer are NumPy's; and sizes that are NumPy's, at their `slot`: m, n, k and the type's
+    number. Without a compiler: the general function."""
     dtypes = [np.dtype(letter) for letter in "fdFD"]
-    keep = [general, np.matmul, dtypes]
-    words = np.array([id(general), id(np.matmul), 0, *map(id, dtypes), 0, 0, 0, 0], np.int64)
+    settled = np.full((SLOTS, 4), -1, np.int64)
+    keep = [general, np.matmul, dtypes, settled]
+    words = np.array([id(general), id(np.matmul), 0, *map(id, dtypes), 0, 0, 0, 0, settled.ctypes.data], np.int64)
     made = planned(words, keep)
     if library() is None:
-        return general, words
-    return builtin("hw_product", "matmul", general.__doc__ or "", made, keep), words
+        return general, words, settled
+    return builtin("hw_product", "matmul", general.__doc__ or "", made, keep), words, settled
 
 
 _kept: list[Any] = []

@@ -23,7 +23,7 @@ import numpy as np
 
 from headwater.acml.costs import Costs, best, kept, of, work_of
 from headwater.acml.native import extension
-from headwater.acml.quick import product
+from headwater.acml.quick import product, slot
 from headwater.errors import HeadwaterError, ResourceError, UsageError
 from headwater.runtime import Device, stream
 from headwater.runtime.interface import resolve
@@ -249,6 +249,7 @@ class Choice:
 
     def __init__(self, m: int, n: int, k: int, kind: str) -> None:
         ways = present()
+        self.size = m, n, k, "fdFD".index(kind)
         self.factors = _seen.setdefault((m.bit_length(), n.bit_length(), k.bit_length(), kind), {})
         self.made = made = plan(m, n, k, np.dtype(kind), ways, self.factors)
         times: dict[tuple[Way, ...], float] = {(way,): made.alone[way.name] for way in ways}
@@ -259,6 +260,8 @@ class Choice:
         self.chosen = contest[0]
         self.left = contest * TRIES
         self.settled = len(contest) == 1
+        if self.settled:
+            self._remember()
         self.best: dict[tuple[Way, ...], float] = {}
 
     def __call__(self, a: Array, b: Array) -> Array:
@@ -275,7 +278,13 @@ class Choice:
             for (way,), seconds in ((names, value) for names, value in self.best.items() if len(names) == 1):
                 before = self.factors.get(way.name, 1.0)
                 self.factors[way.name] = before * sqrt(seconds / self.made.alone[way.name])
+            self._remember()
         return found
+
+    def _remember(self) -> None:
+        """Where the processor is the way, later products of this size do not come here: `call.c` calls NumPy."""
+        if self.chosen == (_processor(),):
+            _settled[slot(*self.size)] = self.size
 
     def _product(self, ways: tuple[Way, ...], a: Array, b: Array) -> Array:
         try:
@@ -284,6 +293,7 @@ class Choice:
             return ways[0].product(a, ways[0].keep(b))
         except (MemoryError, ResourceError):  # CuPy's for a GPU's memory, and ours; the processor has its own
             self.settled, self.chosen = True, present()[:1]
+            self._remember()
             return _processor().product(a, b)
 
 
@@ -409,4 +419,4 @@ def function(name: str) -> Any:
     return {"matmul": _quick, "explain": explain}[name]
 
 
-_quick, _limits = product(matmul)
+_quick, _limits, _settled = product(matmul)

@@ -187,6 +187,31 @@ def test_first_products_of_a_size_try_the_ways_that_may_be_fastest(contest, monk
     assert not split.Choice(100, 11, 11, "d").factors
 
 
+def test_sizes_of_the_processor_are_remembered_by_the_builtin_function(monkeypatch):
+    if acml.matmul is split.matmul:
+        pytest.skip("no compiler")
+    processor, far = split._processor(), Slow("far")
+    monkeypatch.setattr(split, "present", lambda: (processor, far))
+    monkeypatch.setattr(split, "small", lambda kind: 1.0)
+    monkeypatch.setattr(split, "decided", split.lru_cache(split.Choice))
+    monkeypatch.setattr(split, "_seen", {})
+    known(monkeypatch, processor=FAST, far=Costs(1.0, 0.0, ((1.0, 1e7),)))
+    a, b = np.ones((11, 13), np.float32), np.ones((13, 17), np.float32)
+    try:
+        assert (acml.matmul(a, b) == 13).all()
+        monkeypatch.setattr(split, "decided", None)  # which is not asked again
+        assert (acml.matmul(a, b) == 13).all()
+        with pytest.raises(TypeError):
+            acml.matmul(a.astype(float), b.astype(float))
+        with pytest.raises(TypeError):
+            acml.matmul(b.T.copy(), a.T.copy())
+        with pytest.raises(ValueError, match="mismatch"):
+            acml.matmul(a, b[:12])
+    finally:
+        split._settled[:] = -1
+        split._limits[2] = 0
+
+
 @pytest.mark.parametrize("error", [MemoryError, ResourceError])
 def test_memory_that_a_gpu_has_not_is_the_processors(contest, monkeypatch, error):
     _near, far = contest
