@@ -44,6 +44,8 @@ def right(routine: native.Routine, n: int = N, fill: str = "") -> dict[str, Any]
             dtype = routine._dtypes[p.type]
             if p.type == "i":
                 values[p.name] = np.arange(1, 12 * N + 1, dtype=np.int32) if p.is_pivots else np.zeros(12 * N, np.int32)
+            elif p.type == "b":
+                values[p.name] = np.full(4, b"N")
             else:
                 made = rng.standard_normal((3 * N, 3 * N)) + 9 * np.eye(3 * N)
                 made = made + made.T
@@ -74,7 +76,7 @@ def check(name: str) -> list[str]:
         if not same(quick, general) or not (results[0] == results[1] or results[0] != results[0]):
             problems.append(f"{label}: the compiled way and the general one differ: {results}")
         KINDS[label] += 1
-    if routine.call is not routine.general:
+    if routine.call != routine.general:
         KINDS["compiled"] += 1
     for p in routine.arguments:
         for label, change in wrong(routine, p):
@@ -123,7 +125,7 @@ def wrong(routine: native.Routine, p: routines.Parameter) -> list[tuple[str, Any
         return [("is 0", put(0)), ("is negative", put(-5)), ("has 32 bits and more", put(2**31))]
     if p.kind == "scalar":
         return [("is a letter", put("a")), ("is beyond all doubles", put(10**400))]
-    found = [("is a list", put([1.0])), ("has another type", of(lambda a: a.astype(np.float16)))]
+    found = [("is a list", put([1.0])), ("has another type", of(lambda a: np.zeros(a.shape, np.float16)))]
     needed = routine._extents(*(v for q, v in right(routine).items() if kind_of(routine, q) in ("flag", "int", "any")))
     extents = dict(zip((q.name for q in routine._arrays), needed, strict=True))[p.name]
     if all(extent > 0 for extent in extents):

@@ -104,7 +104,7 @@ class Routine(Planned):
         self.__name__ = self.__qualname__ = description.name
         self.arguments = [p for p in description.parameters if not p.hidden]
         real = REAL[description.prefix]
-        self._dtypes = {"t": TYPES[description.prefix], "r": TYPES[real], "i": np.dtype(np.int32)}
+        self._dtypes = {"t": TYPES[description.prefix], "r": TYPES[real], "i": np.dtype(np.int32), "b": np.dtype("S1")}
         self._real = _C_TYPES[real]
         scalars = [p.name for p in self.arguments if p.kind in ("flag", "int", "any")]
         arrays = [p for p in description.parameters if p.extents]
@@ -249,7 +249,7 @@ class Routine(Planned):
                 step = 1 if kind == "array" else values[self.row.parameters[at + 1].name]
                 leading = step if kind == "matrix" else 0
                 address = memory(array, self._dtypes[p.type], needed[p.name], leading, (p, name))
-                if p.is_pivots:
+                if p.is_pivots or (p.name == "ipiv" and values.get("fact") == "F"):
                     self._test_pivots(p, values[p.name], needed[p.name])
                 if count := needed[p.name]:
                     size = self._dtypes[p.type].itemsize
@@ -274,7 +274,9 @@ class Routine(Planned):
     def _test_pivots(self, p: Parameter, array: Any, count: int) -> None:
         """Illegal for rows that are not there: LAPACK would read and write behind its arrays."""
         rows = array.ravel("K")[:count]
-        if self.row.name[1:].startswith(("sy", "he")):  # a block of two rows has minus its number (LAPACK, xSYTRF)
+        if self.row.name[1:].startswith(
+            ("sy", "he", "sp", "hp")
+        ):  # a block of two rows has minus its number (LAPACK, xSYTRF)
             rows = np.abs(rows)
         if wrong := [int(row) for row in rows if not 1 <= row <= count][:1]:
             raise Illegal(p.position, f"{p.name} names row {wrong[0]} of {count}")

@@ -11,7 +11,7 @@ elements are float32, float64, complex64 and complex128. Parameters:
 ``a[m,k]``             a matrix of m rows and k columns in Fortran's order, whose columns start ``lda`` elements apart;
                        ``^transa``: rows and columns change places unless the flag is N
 ``ap{n}``              n elements without gaps
-``!``, ``:r``, ``:i``  after an array: it is written; its elements are real; they are 32-bit ints
+``!``, ``:r``, ``:i``  after an array: it is written; its elements are real; they are 32-bit ints; ``:b``: letters
 ``@cz``                at the end: the parameter exists for these types only
 ``*work{n}``           workspace, not among the arguments; ``*work *lwork``: as much as the routine asks for;
                        ``*iwork?``: likewise, without a parameter for its size
@@ -79,6 +79,25 @@ LAPACK = """
 ?ptsv:sdcz | n nrhs d{n}:r! e{n-1}! b[n,nrhs]! ldb
 ?sysv:sdcz ?hesv:cz | uplo:UL n nrhs a[n,n]! lda ipiv{n}:i! b[n,nrhs]! ldb *work *lwork
 ?spsv:sdcz ?hpsv:cz | uplo:UL n nrhs ap{n*(n+1)//2}! ipiv{n}:i! b[n,nrhs]! ldb
+?gesvx:sdcz | fact:NFE trans:NTC n nrhs a[n,n]! lda af[n,n]! ldaf ipiv{n}:i! equed{1}:b! r{n}:r! c{n}:r! b[n,nrhs]! ldb
+    x[n,nrhs]! ldx rcond{1}:r! ferr{nrhs}:r! berr{nrhs}:r! *work{4*n} *iwork{n}:i@sd *rwork{2*n}:r@cz
+?gbsvx:sdcz | fact:NFE trans:NTC n kl ku nrhs ab[kl+ku+1,n]! ldab afb[2*kl+ku+1,n]! ldafb ipiv{n}:i! equed{1}:b! r{n}:r!
+    c{n}:r! b[n,nrhs]! ldb x[n,nrhs]! ldx rcond{1}:r! ferr{nrhs}:r! berr{nrhs}:r! *work{3*n} *iwork{n}:i@sd
+    *rwork{2*n}:r@cz
+?gtsvx:sdcz | fact:NF trans:NTC n nrhs dl{n-1} d{n} du{n-1} dlf{n-1}! df{n}! duf{n-1}! du2{n-2}! ipiv{n}:i!
+    b[n,nrhs] ldb x[n,nrhs]! ldx rcond{1}:r! ferr{nrhs}:r! berr{nrhs}:r! *work{3*n} *iwork{n}:i@sd *rwork{n}:r@cz
+?posvx:sdcz | fact:NFE uplo:UL n nrhs a[n,n]! lda af[n,n]! ldaf equed{1}:b! s{n}:r! b[n,nrhs]! ldb x[n,nrhs]! ldx
+    rcond{1}:r! ferr{nrhs}:r! berr{nrhs}:r! *work{3*n} *iwork{n}:i@sd *rwork{n}:r@cz
+?ppsvx:sdcz | fact:NFE uplo:UL n nrhs ap{n*(n+1)//2}! afp{n*(n+1)//2}! equed{1}:b! s{n}:r! b[n,nrhs]! ldb x[n,nrhs]! ldx
+    rcond{1}:r! ferr{nrhs}:r! berr{nrhs}:r! *work{3*n} *iwork{n}:i@sd *rwork{n}:r@cz
+?pbsvx:sdcz | fact:NFE uplo:UL n kd nrhs ab[kd+1,n]! ldab afb[kd+1,n]! ldafb equed{1}:b! s{n}:r! b[n,nrhs]! ldb
+    x[n,nrhs]! ldx rcond{1}:r! ferr{nrhs}:r! berr{nrhs}:r! *work{3*n} *iwork{n}:i@sd *rwork{n}:r@cz
+?ptsvx:sdcz | fact:NF n nrhs d{n}:r e{n-1} df{n}:r! ef{n-1}! b[n,nrhs] ldb x[n,nrhs]! ldx rcond{1}:r! ferr{nrhs}:r!
+    berr{nrhs}:r! *work{2*n} *rwork{n}:r@cz
+?sysvx:sdcz ?hesvx:cz | fact:NF uplo:UL n nrhs a[n,n] lda af[n,n]! ldaf ipiv{n}:i! b[n,nrhs] ldb x[n,nrhs]! ldx
+    rcond{1}:r! ferr{nrhs}:r! berr{nrhs}:r! *work *lwork *iwork{n}:i@sd *rwork{n}:r@cz
+?spsvx:sdcz ?hpsvx:cz | fact:NF uplo:UL n nrhs ap{n*(n+1)//2} afp{n*(n+1)//2}! ipiv{n}:i! b[n,nrhs] ldb x[n,nrhs]! ldx
+    rcond{1}:r! ferr{nrhs}:r! berr{nrhs}:r! *work{3*n} *iwork{n}:i@sd *rwork{n}:r@cz
 ?gels:sd | trans:NT m n nrhs a[m,n]! lda b[max(m,n),nrhs]! ldb *work *lwork
 ?gels:cz | trans:NC m n nrhs a[m,n]! lda b[max(m,n),nrhs]! ldb *work *lwork
 ?gelsy:sdcz | m n nrhs a[m,n]! lda b[max(m,n),nrhs]! ldb jpvt{n}:i! rcond~r rank{1}:i! *work *lwork
@@ -165,7 +184,7 @@ class Parameter:
     """One parameter of a routine: the letters of the table's grammar, taken apart.
 
     ``kind``: flag, int, increment, leading, scalar, vector, matrix, array, or size (of a workspace). ``type``: t (the
-    routine's), r or i. ``extents``: expressions of the sizes and flags; ``hidden``: not among the arguments;
+    routine's), r, i or b. ``extents``: expressions of the sizes and flags; ``hidden``: not among the arguments;
     ``queried``: the routine says how much workspace it wants; ``position``: in Fortran, from 1.
     """
 
@@ -201,7 +220,8 @@ class Row:
 _TOKEN = re.compile(
     r"(?P<hidden>\*)?(?P<name>[a-z]\w*)"
     r"(?:\((?P<vector>.*)\)|\[(?P<matrix>.*)\]|\{(?P<array>.*)\}|(?P<scalar>~r?)|(?P<any>#)|(?P<query>\?))?"
-    r"(?:\^(?P<swapped>\w+))?(?::(?P<type>[ri])(?![A-Z0-9])|:(?P<letters>[A-Z0-9]+))?(?P<written>!)?(?:[@](?P<only>\w+))?"
+    r"(?:\^(?P<swapped>\w+))?(?::(?P<type>[rib])(?![A-Z0-9])|:(?P<letters>[A-Z0-9]+))?"
+    r"(?P<written>!)?(?:[@](?P<only>\w+))?"
 )
 
 
