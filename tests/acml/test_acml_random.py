@@ -64,6 +64,44 @@ def test_combined_congruential_generators_follow_their_papers():
     assert Generator("nag", 7).random(100).tolist() == wanted
 
 
+def test_blum_blum_shub_gives_published_bits():
+    state, words = np.zeros(72, np.int32), np.zeros(2, np.int32)
+    assert acml.drandinitializebbs(1, 1, [11], 1, [23], 1, [3], state, 72) == 0
+    assert acml.drandblumblumshub(2, state, words) == 0
+    # squares 9, 81, 236, 36, 31, 202 (Wikipedia, Blum Blum Shub), whose parities are the first bits
+    assert [int(words[0]) >> i & 1 for i in range(6)] == [1, 1, 0, 0, 1, 0]
+    x, bits = 3, []
+    for _ in range(48 // 4):
+        x = x * x % 253
+        bits += [x >> i & 1 for i in range(4)]
+    four = Generator("blum_blum_shub", [11, 23, 3, 4]).random(1)
+    assert (
+        four[0]
+        == sum(bit << i for i, bit in enumerate(bits[:24])) / 2**24
+        + sum(bit << i for i, bit in enumerate(bits[24:])) / 2**48
+    )
+    x = np.zeros(3)
+    assert acml.drandskipahead(3, state) == acml.dranduniform(3, 0.0, 1.0, state, x) == 0
+    assert (x == Generator("blum_blum_shub", [11, 23, 3, 1]).random(7)[4:]).all()
+
+
+def test_blum_blum_shub_refuses_what_makes_no_sequence():
+    state = np.zeros(72, np.int32)
+    begin = acml.drandinitializebbs
+    assert begin(1, 26, [11], 1, [23], 1, [3], state, 72) == -2
+    assert begin(1, 1, [13], 1, [23], 1, [3], state, 72) == -3  # 1 modulo 4
+    assert begin(1, 1, [11], 1, [2**24], 1, [3], state, 72) == begin(1, 1, [11], 1, [27], 1, [3], state, 72) == -5
+    assert begin(1, 1, [11], 1, [11], 1, [3], state, 72) == -5
+    assert begin(1, 1, [11], 1, [23], 1, [22], state, 72) == begin(1, 1, [11], 1, [23], 1, [1], state, 72) == -7
+    assert begin(1, 1, [11], 1, [23], 1, [3], state, 71) == -9
+    assert not state.any()
+    assert acml.drandblumblumshub(1, state, np.zeros(1, np.int32)) == -2
+    with pytest.raises(UsageError, match="blum_blum_shub: p is 13"):
+        Generator("blum_blum_shub", [13, 23, 3])
+    with pytest.raises(UsageError, match="takes one seed; p, q and s"):
+        Generator("blum_blum_shub", [11, 23])
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_streams_skip_and_leap(name, dtype):
@@ -250,7 +288,15 @@ def test_wrong_arguments_of_generators():
 
 @pytest.mark.parametrize(
     ("genid", "subid", "name"),
-    [(1, 1, "nag"), (2, 1, "wichmann_hill"), (3, 1, "mt19937"), (4, 1, "mrg32k3a"), (6, 1, "philox"), (7, 1, "ecuyer")],
+    [
+        (1, 1, "nag"),
+        (2, 1, "wichmann_hill"),
+        (3, 1, "mt19937"),
+        (4, 1, "mrg32k3a"),
+        (5, 1, "blum_blum_shub"),
+        (6, 1, "philox"),
+        (7, 1, "ecuyer"),
+    ],
 )
 @pytest.mark.parametrize("kind", "ds")
 def test_acmls_names_over_state_arrays(genid, subid, name, kind):
@@ -281,7 +327,7 @@ def test_acmls_names_over_state_arrays(genid, subid, name, kind):
 
 def test_info_of_acmls_random_routines():
     state, x = np.zeros(633, np.int32), np.zeros(10)
-    assert acml.drandinitialize(5, 1, [1], 1, state, 633) == -1
+    assert acml.drandinitialize(8, 1, [1], 1, state, 633) == -1
     assert acml.drandinitialize(2, 3, [1], 1, state, 633) == -2
     assert acml.drandinitialize(3, 1, [-1], 1, state, 633) == -3
     assert acml.drandinitialize(3, 1, [1], 1, state, 632) == -6

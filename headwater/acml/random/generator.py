@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from headwater.acml.random.distributions import INT_MAX, illegal, table
-from headwater.acml.random.generators import LINEAR, RUN, Base, counted, jumps, seeded
+from headwater.acml.random.generators import LINEAR, RUN, SHUB, Base, counted, jumps, seeded, shub_words
 from headwater.errors import UsageError
 from headwater.runtime import Device, Stream, compile, stream
 from headwater.runtime.interface import resolve
@@ -26,9 +26,10 @@ _MOST = 1 << 30
 class Generator:
     """A sequence of random numbers: ``Generator("philox", 7).gaussian(1000, 0.0, 1.0)``.
 
-    ``name``: philox, mt19937, mrg32k3a, ecuyer, wichmann_hill, wichmann_hill_2006 or nag. ``seed``: a number, or the
-    words of a state (see `headwater.acml.random.generators.seeded`). ``dtype``: float64, or float32, whose sequences
-    are others. ``device``: where numbers are made and stay, as streams; None: they are arrays, made on the cpu device.
+    ``name``: philox, mt19937, mrg32k3a, ecuyer, wichmann_hill, wichmann_hill_2006, nag or blum_blum_shub. ``seed``: a
+    number, or the words of a state (see `headwater.acml.random.generators.seeded`). ``dtype``: float64, or float32,
+    whose sequences are others. ``device``: where numbers are made and stay, as streams; None: they are arrays, made on
+    the cpu device.
 
     Distributions are methods with ACML's names and arguments; the first argument is a size or a shape. UsageError for
     arguments that a distribution does not allow.
@@ -169,6 +170,8 @@ def fill(base: Base, out: Any, count: int, device: Device) -> Base:
         return base.after(count)
     if base.name == "mt19937":
         return _mersenne(base, out, count, device)
+    if base.name == SHUB:
+        return _shub(base, out, count, device)
     what = LINEAR[base.name]
     moduli = ",".join(f"{modulus}UL" for modulus in what.moduli)
     options = f"-D LINEAR {what.define} -D COMPONENTS={len(what.moduli)} -D ORDER={what.order} -D RUN={RUN}"
@@ -182,6 +185,23 @@ def fill(base: Base, out: Any, count: int, device: Device) -> Base:
 def _on(array: Array, out: Any) -> Any:
     """An array where the results are."""
     return stream(array, device=out.device) if isinstance(out, Stream) else array
+
+
+def _shub(base: Base, out: Any, count: int, device: Device) -> Base:
+    """On the processor: each square follows from the one before, and has up to 1,200 bits."""
+    each = 1 if base.single else 2
+    step = each * base.leap
+    if (count - 1) * step + each > _MOST // 16:
+        raise UsageError(f"{SHUB} makes {24 * count * step} bits for {count} numbers", hint="make fewer at once")
+    words = shub_words(base, (count - 1) * step + each)
+    values = words[::step] * 2.0**-24
+    if not base.single:
+        values += words[1::step] * 2.0**-48
+    if isinstance(out, Stream):
+        device.write(out.buffer, values.astype(out.dtype))
+    else:
+        out[:] = values
+    return base.after(count)
 
 
 def _mersenne(base: Base, out: Any, count: int, device: Device) -> Base:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import gcd, lcm
 from operator import index
 from typing import Any
 
@@ -68,16 +69,22 @@ LINEAR = {
     # Communications of the ACM 31 (1988).
     "ecuyer": Linear("ecuyer", "-D ECUYER", (((40014,),), ((40692,),)), (2147483563, 2147483399), 20),
 }
-NAMES = (*LINEAR, "mt19937", "philox")
+SHUB = "blum_blum_shub"
+NAMES = (*LINEAR, "mt19937", SHUB, "philox")
 ACML_IDS = {(1, 1): "nag", (2, 1): "wichmann_hill", (2, 2): "wichmann_hill_2006", (3, 1): "mt19937", (4, 1): "mrg32k3a",
-            (6, 1): "philox", (7, 1): "ecuyer"}  # fmt: skip
-"""GENID and SUBID -> generator. 1 to 4 are ACML's; its 5, Blum-Blum-Shub, is not here; 6 and 7 are ours."""
+            (5, 1): SHUB, (6, 1): "philox", (7, 1): "ecuyer"}  # fmt: skip
+"""GENID and SUBID -> generator. 1 to 5 are ACML's; 6 and 7 are ours."""
+SHUB_PRIMES = 2**521 - 1, 2**448 - 2**224 - 1
+"""Blum-Blum-Shub's p and q where none are given: primes that are 3 modulo 4 (Mersenne's 13th; Hamburg 2015)."""
+SHUB_BITS = 8
+"""Bits of each of its squares that are used, where nothing is said: less than the logarithm of the modulus' bits."""
 
 
 @dataclass(frozen=True)
 class Base:
-    """A generator with its state before the next result: ``words`` (of 64 bits; 32 for mt19937), ``at`` (philox: place
-    of the next result in the sequence), ``leap``: from one result to the next."""
+    """A generator with its state before the next result: ``words`` (of 64 bits; 32 for mt19937; p, q, s and the bits of
+    a square for Blum-Blum-Shub), ``at`` (philox: place of the next result in the sequence; Blum-Blum-Shub: of the next
+    24 bits), ``leap``: from one result to the next."""
 
     name: str
     words: tuple[int, ...]
@@ -90,6 +97,8 @@ class Base:
         steps = count * self.leap
         if self.name == "philox":
             return replace(self, at=self.at + steps)
+        if self.name == SHUB:
+            return replace(self, at=self.at + steps * (1 if self.single else 2))
         if self.name == "mt19937":
             return replace(self, words=_twisted(self.words, steps * (1 if self.single else 2)))
         return replace(self, words=_moved(LINEAR[self.name], self.words, steps))
@@ -114,9 +123,10 @@ def counted(value: Any, what: str) -> int:
 def seeded(name: str, seed: int | Sequence[int], single: bool = False) -> Base:
     """The generator at its beginning. ``seed``: one number of at least 0, or the words of a whole state.
 
+    Blum-Blum-Shub's are p, q, s and, if wanted, how many bits of each square are used (1 to 15).
     One seed gives mt19937 and philox NumPy's states (``RandomState(seed)``, and Philox with ``key=seed``), mrg32k3a
     and ecuyer that word in all places, Wichmann and Hill's the seed modulo each modulus,
-    and nag twice the seed and 1 modulo 2^59.
+    nag twice the seed and 1 modulo 2^59, and Blum-Blum-Shub `SHUB_PRIMES` and the seed and 2.
     """
     if name not in NAMES:
         raise UsageError(f"no generator {name!r}", hint=f"there are {', '.join(NAMES)}")
@@ -137,6 +147,8 @@ def seeded(name: str, seed: int | Sequence[int], single: bool = False) -> Base:
             return Base(name, tuple(words), single)
         legacy = np.random.RandomState(words[0] if len(words) == 1 else words)
         return Base(name, tuple(map(int, legacy.get_state(legacy=False)["state"]["key"])), single)
+    if name == SHUB:
+        return Base(name, _shub(words), single)
     what = LINEAR[name]
     length = len(what.moduli) * what.order
     if len(words) not in (1, length):
@@ -149,6 +161,40 @@ def seeded(name: str, seed: int | Sequence[int], single: bool = False) -> Base:
         if not any(state[c * what.order : (c + 1) * what.order]):
             state[c * what.order] = 1  # a component of zeros stays so
     return Base(name, tuple(state), single)
+
+
+def shub_fault(p: int, q: int, s: int) -> str:
+    """Which of p, q and s makes no sequence of Blum-Blum-Shub's, or a short one; none: an empty text."""
+    for label, prime in (("p", p), ("q", q)):
+        if prime % 4 != 3 or prime >> 600 or any(pow(x, prime - 1, prime) != 1 for x in (2, 5, 7) if x % prime):
+            return label
+    return "q" if p == q else "s" if gcd(s, p * q) != 1 or s % (p * q) < 2 else ""
+
+
+def _shub(words: list[int]) -> tuple[int, ...]:
+    """p, q, s and the bits of each square."""
+    if len(words) not in (1, 3, 4):
+        raise UsageError(f"{SHUB} takes one seed; p, q and s; or p, q, s and a count of bits, not {len(words)} numbers")
+    p, q, s, bits = (*SHUB_PRIMES, words[0] + 2, SHUB_BITS) if len(words) == 1 else (*words, SHUB_BITS)[:4]
+    if fault := shub_fault(p, q, s):
+        value = {"p": p, "q": q, "s": s}[fault]
+        rule = "p and q are two primes of at most 600 bits that are 3 modulo 4, and s, above 1, has neither as a factor"
+        raise UsageError(f"{SHUB}: {fault} is {value}", hint=rule)
+    return p, q, s, min(max(bits, 1), 15)
+
+
+def shub_words(base: Base, count: int) -> Array:
+    """The next ``count`` times 24 bits of Blum-Blum-Shub, the first bit the least significant one (ACML 4.4 user guide,
+    DRANDBLUMBLUMSHUB): of each square, from that of s on, the least significant bits (Blum, Blum, Shub 1986)."""
+    p, q, s, bits = base.words
+    modulus, first, rest = p * q, *divmod(24 * base.at, bits)
+    x = pow(s, pow(2, first, lcm(p - 1, q - 1)), modulus)  # the square before the first that is used
+    squares = np.empty(-(-(rest + 24 * count) // bits), np.uint16)
+    for i in range(len(squares)):
+        x = x * x % modulus
+        squares[i] = x & 0x7FFF
+    stream = (squares[:, None] >> np.arange(bits, dtype=np.uint16) & 1).reshape(-1)[rest : rest + 24 * count]
+    return stream.reshape(count, 24).astype(np.uint32) @ (1 << np.arange(24, dtype=np.uint32))
 
 
 def _twisted(words: tuple[int, ...], steps: int) -> tuple[int, ...]:

@@ -8,7 +8,9 @@ the precision that it was made for. INFO = -i names argument i. A seed array of 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,16 +18,17 @@ import numpy as np
 from headwater.acml.native import whole
 from headwater.acml.random.distributions import illegal, table
 from headwater.acml.random.generator import Generator
-from headwater.acml.random.generators import ACML_IDS, LINEAR, Base, counted, seeded
+from headwater.acml.random.generators import ACML_IDS, LINEAR, SHUB, Base, counted, seeded, shub_fault, shub_words
 from headwater.errors import UsageError
 
 _MAGIC = 0x41434D4C
-_LENGTH = {"mt19937": 633, "philox": 28, **{name: what.state for name, what in LINEAR.items()}}
+_LENGTH = {"mt19937": 633, "philox": 28, SHUB: 72, **{name: what.state for name, what in LINEAR.items()}}
 """Of STATE. Those of ACML's generators are ACML's."""
 _SEEDS = {
     "mt19937": 624,
     "philox": 2,
     "nag": 1,
+    SHUB: 1,
     **{n: len(w.moduli) * w.order for n, w in LINEAR.items() if n != "nag"},
 }
 
@@ -33,13 +36,13 @@ _SEEDS = {
 @cache
 def names() -> list[str]:
     """All routines: initialize, skipahead, leapfrog and the distributions, in both precisions."""
-    return [f"{kind}rand{what}" for kind in "ds" for what in ("initialize", "skipahead", "leapfrog", *table())]
+    return [f"{kind}rand{what}" for kind in "ds" for what in (*_OTHERS, *table())]
 
 
 def function(name: str) -> Any:
     """The function of that name."""
     what, single = name[5:], name[0] == "s"
-    found: Any = {"initialize": _initialize, "skipahead": _skip, "leapfrog": _leapfrog}.get(what)
+    found: Any = _OTHERS.get(what)
     made: Any = partial(_draw, name, what, single) if found is None else partial(found, name, single)
     arguments = table()[what].arguments if found is None else ()
     made.__doc__ = f"``{name}({', '.join(('n', *arguments, 'state', 'x'))})``; see `headwater.acml.random.states`."
@@ -49,9 +52,16 @@ def function(name: str) -> Any:
 def _save(base: Base, state: Any) -> None:
     genid, subid = next(ids for ids, name in ACML_IDS.items() if name == base.name)
     length = _LENGTH[base.name]
-    words = np.array(base.words, np.uint32 if base.name == "mt19937" else np.uint64).view(np.uint32)
+    if base.name != SHUB:
+        words = np.array(base.words, np.uint32 if base.name == "mt19937" else np.uint64).view(np.uint32)
     if base.name == "philox":
         words = np.array([*base.words, base.at & (2**64 - 1), base.at >> 64 & (2**64 - 1)], np.uint64).view(np.uint32)
+    if base.name == SHUB:
+        *numbers, bits = base.words
+        if base.at >> 160:
+            raise UsageError(f"a state of {SHUB} counts its bits with 160 bits")
+        parts = [number.to_bytes(76, "little") for number in numbers]
+        words = np.frombuffer(b"".join([*parts, bits.to_bytes(4, "little"), base.at.to_bytes(20, "little")]), np.uint32)
     leap = np.array([base.leap], np.uint64).view(np.uint32)
     head = np.array([length, _MAGIC, genid, subid, base.single, *leap], np.uint32)
     state[: 7 + len(words)] = np.concatenate([head, words]).view(np.int32)
@@ -70,6 +80,11 @@ def _load(state: Any, single: bool) -> Base | None:
     if bool(state[4]) != single:
         return None
     leap = int(np.ascontiguousarray(state[5:7]).view(np.uint64)[0])
+    if name == SHUB:
+        content = state[7:70].tobytes()
+        ends = (0, 76, 152, 228, 232, 252)
+        *values, at = (int.from_bytes(content[a:b], "little") for a, b in pairwise(ends))
+        return Base(name, tuple(values), single, at, leap)
     count = 624 if name == "mt19937" else 16 if name == "philox" else 2 * len(LINEAR[name].moduli) * LINEAR[name].order
     words = np.ascontiguousarray(state[7 : 7 + count]).view(np.uint32 if name == "mt19937" else np.uint64)
     numbers = tuple(map(int, words))
@@ -109,6 +124,50 @@ def _initialize(name: str, single: bool, *args: Any) -> int:
     if 1 < len(words) < _SEEDS[found] and found != "mt19937":
         return -4
     _save(seeded(found, words[: _SEEDS[found]], single), state)
+    return 0
+
+
+def _initialize_shub(name: str, single: bool, *args: Any) -> int:
+    """p, q and s are numbers to the base of 2^24, the least significant digit first."""
+    if len(args) != 9:
+        raise UsageError(f"{name}(nbits, lp, p, lq, q, ls, s, state, lstate) takes 9 arguments, not {len(args)}")
+    nbits, *numbers, state, lstate = args
+    words: list[int] = []
+    for at, label in enumerate("pqs"):
+        digits, wanted = np.atleast_1d(np.asarray(numbers[2 * at + 1])), whole(numbers[2 * at], f"l{label}", name)
+        if not 1 <= wanted <= 25:
+            return -(2 + 2 * at)
+        if (
+            digits.size < wanted
+            or digits.dtype.kind not in "iu"
+            or not all(0 <= int(d) < 2**24 for d in digits[:wanted])
+        ):
+            return -(3 + 2 * at)
+        words.append(sum(int(digit) << 24 * i for i, digit in enumerate(digits[:wanted])))
+    length = _asked(lstate, name, "lstate", _LENGTH[SHUB])
+    if length is None:
+        return 0
+    if length < _LENGTH[SHUB] or not isinstance(state, np.ndarray) or state.size < _LENGTH[SHUB]:
+        return -9
+    if state.dtype != np.int32 or state.ndim != 1 or not state.flags.writeable:
+        raise UsageError(f"{name}: state is an array of one dimension of int32")
+    if fault := shub_fault(*words):
+        return {"p": -3, "q": -5, "s": -7}[fault]
+    _save(seeded(SHUB, [*words, max(whole(nbits, "nbits", name), 1)], single), state)
+    return 0
+
+
+def _shub(name: str, single: bool, *args: Any) -> int:
+    if len(args) != 3:
+        raise UsageError(f"{name}(n, state, x) takes 3 arguments, not {len(args)}")
+    n, state, x = whole(args[0], "n", name), args[1], args[2]
+    base = _load(state, single)
+    if n < 0 or base is None or base.name != SHUB:
+        return -1 if n < 0 else -2
+    if not isinstance(x, np.ndarray) or x.dtype != np.int32 or x.ndim != 1 or not x.flags.writeable or x.size < n:
+        raise UsageError(f"{name}: x is an array of one dimension of int32 with {n} elements, which is written")
+    x[:n] = shub_words(base, n)
+    _save(replace(base, at=base.at + n), state)
     return 0
 
 
@@ -165,3 +224,13 @@ def _draw(name: str, what: str, single: bool, *args: Any) -> int:
     x[:n] = generator.draw(what, n, *numbers)
     _save(generator.base, state)
     return 0
+
+
+_OTHERS: dict[str, Any] = {
+    "initialize": _initialize,
+    "initializebbs": _initialize_shub,
+    "blumblumshub": _shub,
+    "skipahead": _skip,
+    "leapfrog": _leapfrog,
+}
+"""Routines that are no distributions."""
