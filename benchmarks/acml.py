@@ -4,6 +4,7 @@
     python benchmarks/acml.py --chips hd4850,hd5870  # products on simulated chips beside published rates
     python benchmarks/acml.py --chips hd4850 --tune  # every candidate, to choose the block in headwater/acml/tuned.toml
     python benchmarks/acml.py --split 200            # matmul of random shapes beside the better of processor and GPU
+    python benchmarks/acml.py --gpu [--tune]         # products and transforms of streams on an OpenCL GPU beside CuPy's
 
 ACML's C names are compared with SciPy's wrappers of the same routines over the same memory in Fortran's order. A chip's
 rate is that of the cycle model for one product whose result is checked against NumPy.
@@ -17,6 +18,7 @@ import statistics
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -186,17 +188,105 @@ def split(count: int, rounds: int) -> list[dict[str, object]]:
     return rows
 
 
+def on_gpu(tune: bool, rounds: int) -> list[dict[str, object]]:
+    """Products and transforms of data on a GPU: our OpenCL kernels beside cuBLAS and cuFFT through CuPy, where it is
+    installed. ``tune``: all tiles of the kernel for GPUs, at each size; a ratio is CuPy's time by ours."""
+    import headwater as hw
+    from headwater.acml.streams import fourier, products
+    from headwater.acml.streams.programs import empty
+
+    device = hw.device("gpu")
+    try:
+        import cupy
+    except ImportError:
+        cupy = None
+    print(device.description, device.driver)
+    rng, rows = np.random.default_rng(0), []
+
+    def seconds(call: Callable[[], object], finish: Callable[[], object]) -> float:
+        found = []
+        for number in range(-1, rounds):
+            calls = 1 if number < 0 or (found[-1:] and found[-1] > 5e-3) else 5
+            finish()
+            begin = time.perf_counter()
+            for _ in range(calls):
+                call()
+            finish()
+            found.append((time.perf_counter() - begin) / calls)
+        return statistics.median(found[1:])
+
+    def show(what: str, text: str, ours: float, theirs: float, work: float, error: float) -> None:
+        ratio = f"{theirs / ours:8.3f}" if theirs else f"{'–':>8}"
+        print(f"{what:24}{text:34}{ours * 1e6:10.0f}µs{work / ours / 1e12:8.2f} T/s{ratio}{error:9.0e}", flush=True)
+        rows.append({"what": what, "how": text, "ours": ours, "cupy": theirs, "error": error})
+
+    print(f"{'what':24}{'how':34}{'ours':>12}{'':12}{'CuPy/ours':>8}{'error':>9}")
+    for letter, n in product("fdF", (256, 1024, 4096)):
+        dtype = np.dtype(letter)
+        x, y = (rng.standard_normal((n, n)).astype(dtype) for _ in range(2))
+        a, b = hw.stream(x, device=device), hw.stream(y, device=device)
+        c, theirs = empty(a, (n, n)), 0.0
+        if cupy is not None:
+            p, q = cupy.asarray(x), cupy.asarray(y)
+            theirs = seconds(lambda p=p, q=q: p @ q, cupy.cuda.Device().synchronize)
+        tiles = [products.tile(device, dtype, n, n)]
+        if tune:
+            tiles += [cut for cut in products.candidates(dtype) if cut not in tiles]
+        wanted = x[:64].astype(complex if letter == "F" else float) @ y
+        for cut in tiles:
+            try:
+                products.gemm(1.0, products.matrix(a), products.matrix(b), 0.0, products.matrix(c), cut)
+                error = float(np.abs(c.read()[:64] - wanted).max())
+                ours = seconds(
+                    lambda a=a, b=b, c=c, cut=cut: products.gemm(
+                        1.0, products.matrix(a), products.matrix(b), 0.0, products.matrix(c), cut
+                    ),
+                    device.finish,
+                )
+            except hw.HeadwaterError as refused:
+                print(f"{letter} {n} {cut}: {refused}")
+                continue
+            text = f"{cut.rows} x {cut.columns}, group {cut.group}, depth {cut.depth}{' *' if cut == tiles[0] else ''}"
+            show(f"product {dtype.name} {n}", text, ours, theirs, 2.0 * n**3 * (4 if letter == "F" else 1), error)
+    for letter, shape in product("FD", ((4096, 64), (256, 4096), (64, 10000), (1, 1 << 20), (4, 1 << 22))):
+        dtype = np.dtype(letter)
+        z = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+        s, n, theirs = hw.stream(z, device=device), shape[1], 0.0
+        if cupy is not None:
+            g = cupy.asarray(z)
+            theirs = seconds(lambda g=g: cupy.fft.fft(g), cupy.cuda.Device().synchronize)
+        wanted = np.fft.fft(z[:1].astype(complex))
+        work, scale = 5.0 * z.size * np.log2(n), float(np.abs(wanted).max())
+        for way in ("passes of 4", "blocks"):
+            blocks = fourier.passes(n, dtype, device) if way == "blocks" else None
+            if way == "blocks" and blocks is None:
+                continue
+            call = partial(fourier.by_passes, s, n, 1, 1, 1.0, blocks)
+            try:
+                error = float(np.abs(call().read()[:1] - wanted).max()) / scale
+                ours = seconds(call, device.finish)
+            except hw.HeadwaterError as refused:
+                print(f"{letter} {shape} {way}: {refused}")
+                continue
+            text = f"{way} {' '.join(str(block.radix) for block in blocks or ())}"
+            show(f"fft {dtype.name} {shape[0]}x{n}", text, ours, theirs, work, error)
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--chips", default="", help="simulated chips instead of this processor")
     parser.add_argument("--tune", action="store_true", help="every candidate of a chip's kernel")
     parser.add_argument("--split", type=int, default=0, help="so many random shapes of products by any way")
+    parser.add_argument("--gpu", action="store_true", help="products and transforms of data on an OpenCL GPU")
     parser.add_argument("--size", type=int, default=0, help="rows and columns of a chip's product")
     parser.add_argument("--json", default="", help="write all measurements to this file")
     args = parser.parse_args()
     if args.split:
         rows = split(args.split, args.rounds)
+    elif args.gpu:
+        rows = on_gpu(args.tune, args.rounds)
     elif args.chips:
         rows = chips(args.chips.split(","), args.tune, args.size)
     else:

@@ -123,6 +123,11 @@ class Device(ABC):
         return True
 
     @property
+    def local_memory_bytes(self) -> int:
+        """How much local memory a group can have: at least what OpenCL guarantees."""
+        return 32768
+
+    @property
     def stream_texels(self) -> int:
         """A side of the largest texture where Brook+ streams are textures and colour outputs; 0 where they are
         buffers."""

@@ -1,5 +1,7 @@
 """Products, factorizations, transforms and functions of elements of streams, on the cpu device and simulated chips."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ import scipy.fft
 
 import headwater as hw
 from headwater import acml
+from headwater.acml.streams import fourier, products
 from headwater.acml.streams.products import Tile, gemm, matrix
 from headwater.errors import UsageError
 
@@ -341,3 +344,38 @@ def test_other_functions_of_numpy_get_arrays():
         np.add(s, s, out=x)
     with pytest.raises(TypeError):
         np.add.reduce(s)
+
+
+def test_tiles_for_gpus_multiply_matrices_of_any_layout():
+    dtype, (m, n, k) = np.dtype(np.float64), (34, 18, 11)
+    cut = products.Tile(4, 2, 8, 8, True)
+    assert cut in products.candidates(dtype)
+    x, y = numbers(dtype, m, k), numbers(dtype, k, n)
+    for turned in (False, True):
+        a, b = (hw.stream(np.ascontiguousarray(v.T if turned else v)) for v in (x, y))
+        c = hw.stream(np.ones((n, m) if turned else (m, n)))
+        p, q, r = (products.matrix(s).T if turned else products.matrix(s) for s in (a, b, c))
+        for beta, wanted in ((0.0, 2 * x @ y), (0.5, 3 * x @ y)):
+            products.gemm(2.0, p, q, beta, r, cut)
+            close(c.read().T if turned else c.read(), wanted, dtype)
+
+
+def test_blocks_for_gpus_transform_any_axis():
+    for shape in ((3, 12, 1), (1, 12, 5)):
+        x = numbers(np.complex64, *shape)
+        n, inner = shape[1:]
+        (block,) = fourier.blocks(n, x.dtype)
+        halves = tuple(part for half in (n // 4, 4) for part in fourier.blocks(half, x.dtype))
+        for steps in ((block,), halves):
+            forward = fourier.by_passes(hw.stream(x), n, inner, 1, 1.0, steps)
+            close(forward, np.fft.fft(x, axis=1), np.complex64)
+            close(fourier.by_passes(forward, n, inner, -1, 1.0 / n, steps), x, np.complex64)
+
+
+def test_blocks_cover_lengths_of_small_primes():
+    for n in (2, 8, 1000, 4096, 1 << 20, 13 * 11 * 7 * 5 * 3 * 2, 1 << 24):
+        steps = fourier.blocks(n, np.dtype(np.complex64))
+        assert math.prod(block.radix for block in steps) == n
+        assert all(math.prod(block.stages) == block.radix for block in steps)
+        assert all(8 * (block.radix * block.columns * 17 // 16 + 1) <= 36000 for block in steps)
+    assert fourier.blocks(17, np.dtype(np.complex64)) is fourier.blocks(1, np.dtype(np.complex64)) is None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
-from math import sqrt
+from math import prod, sqrt
 from operator import index
 from typing import Any
 
@@ -26,6 +27,58 @@ def radices(n: int) -> tuple[int, ...] | None:
             found.append(radix)
             n //= radix
     return tuple(found) if n == 1 else None
+
+
+@dataclass(frozen=True)
+class Block:
+    """A pass of a large radix through local memory, for GPUs: its own ``stages``, and how many ``columns`` a group of
+    ``items`` transforms."""
+
+    radix: int
+    stages: tuple[int, ...]
+    columns: int
+    items: int
+
+    @property
+    def options(self) -> str:
+        """What `fourier.cl` is compiled with."""
+        before = [prod(self.stages[:at]) for at in range(len(self.stages))]
+        stages = "".join(f"STAGE({radix},{done})" for radix, done in zip(self.stages, before, strict=True))
+        return f"-D RADIX={self.radix} -D COLUMNS={self.columns} -D ITEMS={self.items} '-DSTAGES={stages}'"
+
+
+def blocks(n: int, dtype: np.dtype[Any], local_bytes: int = 32768, items: int = 256) -> tuple[Block, ...] | None:
+    """The passes of a length on a GPU whose groups have so much local memory and so many items; None if the length has
+    prime factors above 13, or is 1."""
+    primes = []
+    rest = n
+    for prime in (13, 11, 7, 5, 3, 2):
+        while rest % prime == 0:
+            primes.append(prime)
+            rest //= prime
+    if rest > 1 or n == 1:
+        return None
+    most = local_bytes // dtype.itemsize * 16 // 17 - 1
+    many = 1 if n <= most else 2
+    while many > 1 and n > 512**many:
+        many += 1
+    parts: list[list[int]] = [[] for _ in range(many)]
+    for prime in primes:
+        min(parts, key=prod).append(prime)
+    found = []
+    for part in sorted(parts, key=prod, reverse=True):
+        radix, twos = prod(part), part.count(2)
+        eights = 0 if twos in (1, 2, 4) else twos // 3 - (twos % 3 == 1)
+        left = twos - 3 * eights
+        stages = (8,) * eights + (4,) * (left // 2) + (2,) * (left % 2) + tuple(prime for prime in part if prime > 2)
+        columns = 1 << max(0, min(_ELEMENTS // radix, 64).bit_length() - 1)
+        wanted = -(-radix * columns // 8 // 32) * 32
+        found.append(Block(radix, stages, columns, max(32, min(wanted, items, 512))))
+    return tuple(found)
+
+
+_ELEMENTS = 2048
+"""Numbers in local memory, if the radix is less."""
 
 
 @cache
@@ -59,22 +112,37 @@ def _launch(kernel: Any, items: tuple[int, int], *args: Any, device: Device) -> 
     kernel[(groups(items[0], 64), items[1]), None](*args, device=device)
 
 
+def passes(n: int, dtype: np.dtype[Any], device: Device) -> tuple[Block, ...] | None:
+    """The passes through local memory of a length on a real GPU; None for other devices."""
+    if device.kind != "opencl" or not device.is_gpu:
+        return None
+    return blocks(n, dtype, device.local_memory_bytes, device.max_group_size)
+
+
 def _passes(value: Stream, n: int, inner: int, direction: int, scale: float) -> Stream:
+    return by_passes(value, n, inner, direction, scale, passes(n, value.dtype, value.device))
+
+
+def by_passes(
+    value: Stream, n: int, inner: int, direction: int, scale: float, large: tuple[Block, ...] | None
+) -> Stream:
+    """Transforms of length n, elements ``inner`` apart, by passes through local memory or, without ``large``, small."""
+    device, roots, done = value.device, _roots(n, value.dtype, value.device), 1
     sequences = value.size // n
-    roots, done = _roots(n, value.dtype, value.device), 1
-    found = radices(n)
-    assert found is not None
-    pair = [empty(value, value.shape), empty(value, value.shape) if len(found) > 1 else value]
-    for at, radix in enumerate(found):
-        made = program("fourier.cl", f"{_options(value.dtype)} -D RADIX={radix}", value.device)
-        out = pair[at % 2]
-        last = at == len(found) - 1
-        _launch(
-            made["pass"],
-            (n // radix, sequences),
-            *(floats(value), floats(out), floats(roots), n, inner, sequences, done, direction, scale if last else 1.0),
-            device=value.device,
-        )
+    steps: Sequence[Block | int] = large or radices(n) or ()
+    pair = [empty(value, value.shape), empty(value, value.shape) if len(steps) > 1 else value]
+    for at, block in enumerate(steps):
+        options = block.options if isinstance(block, Block) else f"-D RADIX={block}"
+        radix = block.radix if isinstance(block, Block) else block
+        kernel = program("fourier.cl", f"{_options(value.dtype)} {options}", device)["pass"]
+        out, columns = pair[at % 2], n // radix
+        args = floats(value), floats(out), floats(roots), n, inner, sequences, done, direction
+        factor = scale if at == len(steps) - 1 else 1.0
+        if isinstance(block, Block):
+            count = -(-columns * sequences // block.columns)
+            kernel[(count * block.items,), (block.items,)](*args, factor, device=device)
+        else:
+            _launch(kernel, (columns, sequences), *args, factor, device=device)
         value, done = out, done * radix
     return value
 

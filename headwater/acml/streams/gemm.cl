@@ -36,7 +36,147 @@ void put(__global T *c, T sum, T alpha, T beta)
     *c = IS_ZERO(beta) ? value : value + product(beta, *c);
 }
 
-#ifdef DEPTH
+#ifdef BUFFERED
+// For GPUs: the next tiles are on their way from memory, into registers, while those in local memory are multiplied.
+// Of A, neighbours in memory are along k (A_ALONG_K) or along the rows; of B, along the columns or along k (B_ALONG_K).
+// ALIGNED: all three matrices can be read and written by vectors V of 16 bytes, WIDTH elements. An item makes rows and columns in runs of
+// WIDTH that are GROUP * WIDTH apart, so that a wavefront's reads from local memory have no conflicts.
+#define ITEMS (GROUP * GROUP)
+#define TILE_M (RM * GROUP)
+#define TILE_N (RN * GROUP)
+#define PAD (16 / (int)sizeof(T))
+#define VECTORS_A (DEPTH * TILE_M / WIDTH / ITEMS)
+#define VECTORS_B (DEPTH * TILE_N / WIDTH / ITEMS)
+typedef union { V whole; T part[WIDTH]; } Vector;
+
+// WIDTH neighbours at p, of which those from `count` on are beyond the matrix.
+Vector load(__global const T *p, int count)
+{
+    Vector v;
+#ifdef ALIGNED
+    if (count >= WIDTH) {
+        v.whole = *(__global const V *)p;
+        return v;
+    }
+#endif
+#pragma unroll
+    for (int q = 0; q < WIDTH; ++q)
+        v.part[q] = q < count ? p[q] : ZERO;
+    return v;
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, GROUP, 1)))
+void gemm(int m, int n, int k, T alpha, __global const T *a, int a_at, int a_row, int a_column, __global const T *b,
+          int b_at, int b_row, int b_column, T beta, __global T *c, int c_at, int c_row, int c_column)
+{
+    __local T tile_a[2][DEPTH][TILE_M + PAD] __attribute__((aligned(16)));
+    __local T tile_b[2][DEPTH][TILE_N + PAD] __attribute__((aligned(16)));
+    const int x = get_local_id(0), y = get_local_id(1), item = y * GROUP + x;
+    const int row = get_group_id(1) * TILE_M, column = get_group_id(0) * TILE_N;
+    Vector next_a[VECTORS_A], next_b[VECTORS_B];
+    T sums[RM][RN];
+#pragma unroll
+    for (int i = 0; i < RM; ++i)
+#pragma unroll
+        for (int j = 0; j < RN; ++j)
+            sums[i][j] = ZERO;
+    int at = 0;
+    for (int start = -DEPTH; start < k; start += DEPTH) {
+        const int ahead = start + DEPTH;
+        if (ahead < k) {
+#pragma unroll
+            for (int v = 0; v < VECTORS_A; ++v) {
+                const int e = v * ITEMS + item;
+#ifdef A_ALONG_K
+                const int l = e % (DEPTH / WIDTH) * WIDTH, i = e / (DEPTH / WIDTH);
+                next_a[v] = load(a + a_at + (row + i) * a_row + ahead + l, row + i < m ? k - ahead - l : 0);
+#else
+                const int i = e % (TILE_M / WIDTH) * WIDTH, l = e / (TILE_M / WIDTH);
+                next_a[v] = load(a + a_at + row + i + (ahead + l) * a_column, ahead + l < k ? m - row - i : 0);
+#endif
+            }
+#pragma unroll
+            for (int v = 0; v < VECTORS_B; ++v) {
+                const int e = v * ITEMS + item;
+#ifdef B_ALONG_K
+                const int l = e % (DEPTH / WIDTH) * WIDTH, j = e / (DEPTH / WIDTH);
+                next_b[v] = load(b + b_at + (column + j) * b_column + ahead + l, column + j < n ? k - ahead - l : 0);
+#else
+                const int j = e % (TILE_N / WIDTH) * WIDTH, l = e / (TILE_N / WIDTH);
+                next_b[v] = load(b + b_at + column + j + (ahead + l) * b_row, ahead + l < k ? n - column - j : 0);
+#endif
+            }
+        }
+        if (start >= 0) {
+#pragma unroll
+            for (int l = 0; l < DEPTH; ++l) {
+                Vector left[RM / WIDTH], right[RN / WIDTH];
+#pragma unroll
+                for (int i = 0; i < RM / WIDTH; ++i)
+                    left[i].whole = *(__local const V *)&tile_a[at][l][(i * GROUP + y) * WIDTH];
+#pragma unroll
+                for (int j = 0; j < RN / WIDTH; ++j)
+                    right[j].whole = *(__local const V *)&tile_b[at][l][(j * GROUP + x) * WIDTH];
+#pragma unroll
+                for (int i = 0; i < RM; ++i)
+#pragma unroll
+                    for (int j = 0; j < RN; ++j) {
+                        MULTIPLY_ADD(sums[i][j], left[i / WIDTH].part[i % WIDTH], right[j / WIDTH].part[j % WIDTH]);
+                    }
+            }
+            at ^= 1;
+        }
+        if (ahead < k) {
+#pragma unroll
+            for (int v = 0; v < VECTORS_A; ++v)
+#pragma unroll
+                for (int q = 0; q < WIDTH; ++q) {
+                    const int e = v * ITEMS + item;
+#ifdef A_ALONG_K
+                    tile_a[at][e % (DEPTH / WIDTH) * WIDTH + q][e / (DEPTH / WIDTH)] = OF_A(next_a[v].part[q]);
+#else
+                    tile_a[at][e / (TILE_M / WIDTH)][e % (TILE_M / WIDTH) * WIDTH + q] = OF_A(next_a[v].part[q]);
+#endif
+                }
+#pragma unroll
+            for (int v = 0; v < VECTORS_B; ++v)
+#pragma unroll
+                for (int q = 0; q < WIDTH; ++q) {
+                    const int e = v * ITEMS + item;
+#ifdef B_ALONG_K
+                    tile_b[at][e % (DEPTH / WIDTH) * WIDTH + q][e / (DEPTH / WIDTH)] = OF_B(next_b[v].part[q]);
+#else
+                    tile_b[at][e / (TILE_N / WIDTH)][e % (TILE_N / WIDTH) * WIDTH + q] = OF_B(next_b[v].part[q]);
+#endif
+                }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#pragma unroll
+    for (int i = 0; i < RM; ++i)
+#pragma unroll
+        for (int j = 0; j < RN; j += WIDTH) {
+            const int at_row = row + (i / WIDTH * GROUP + y) * WIDTH + i % WIDTH;
+            const int at_column = column + (j / WIDTH * GROUP + x) * WIDTH;
+            __global T *to = c + c_at + at_row * c_row + at_column * c_column;
+            int count = at_row < m ? n - at_column : 0;
+#ifdef ALIGNED
+            if (IS_ZERO(beta) && count >= WIDTH) {
+                Vector v;
+#pragma unroll
+                for (int q = 0; q < WIDTH; ++q)
+                    v.part[q] = product(alpha, sums[i][j + q]);
+                *(__global V *)to = v.whole;
+                count = 0;
+            }
+#endif
+#pragma unroll
+            for (int q = 0; q < WIDTH; ++q)
+                if (q < count)
+                    put(to + q * c_column, sums[i][j + q], alpha, beta);
+        }
+}
+#elif defined(DEPTH)
 // Through local memory, DEPTH of the inner dimension at a time.
 __kernel __attribute__((reqd_work_group_size(GROUP, GROUP, 1)))
 void gemm(int m, int n, int k, T alpha, __global const T *a, int a_at, int a_row, int a_column, __global const T *b,

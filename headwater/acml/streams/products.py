@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,14 @@ from headwater.runtime import Device, Stream
 @dataclass(frozen=True)
 class Tile:
     """How a kernel of `gemm.cl` is cut: each work-item makes ``rows`` x ``columns`` elements, a group is ``group``
-    squared, and ``depth`` is how much of the inner dimension is in local memory (0: none)."""
+    squared, and ``depth`` is how much of the inner dimension is in local memory (0: none). ``buffered``: by the kernel
+    for GPUs, which reads memory by vectors of 16 bytes, the next tiles while it multiplies these."""
 
     rows: int
     columns: int
     group: int
     depth: int
+    buffered: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,25 @@ def matrix(value: Stream, start: int = 0) -> Matrix:
     return Matrix(value, rows, columns, start, columns, 1)
 
 
+VECTORS = {"f": ("float4", 4), "d": ("double2", 2), "F": ("float4", 2), "D": ("double2", 1)}
+"""A type's vector of 16 bytes, and how many elements that is."""
+
+
+def candidates(dtype: np.dtype[Any]) -> list[Tile]:
+    """Tiles of the kernel for GPUs: those that are whole vectors and take at most 48 KiB of local memory."""
+    width = VECTORS[dtype.char][1]
+    found = []
+    for group, rows, columns, depth in product((8, 16), (2, 4, 8), (2, 4, 8), (8, 16, 32)):
+        cut = Tile(rows, columns, group, depth, True)
+        vectors = [depth * side * group // width for side in (rows, columns)]
+        nbytes = 2 * depth * ((rows + columns) * group + 32 // dtype.itemsize) * dtype.itemsize
+        fits = nbytes <= 48 * 1024 and rows * columns * dtype.itemsize <= 512
+        whole = rows % width == columns % width == 0 and not any(count % group**2 for count in vectors)
+        if fits and whole and rows >= columns and rows * columns >= 8:
+            found.append(cut)
+    return found
+
+
 def tile(device: Device, dtype: np.dtype[Any], m: int, n: int) -> Tile:
     """How products of such a size are cut on the device."""
     if not device.has_local_memory:
@@ -76,11 +98,15 @@ def gemm(alpha: Any, a: Matrix, b: Matrix, beta: Any, c: Matrix, cut: Tile | Non
     if not m or not n:
         return
     cut = cut or tile(device, dtype, m, n)
+    if cut.buffered and (1 not in (a.row, a.column) or 1 not in (b.row, b.column)):
+        cut = Tile(4, 4, 16, 8)
     options = f"-D T={kind} -D RM={cut.rows} -D RN={cut.columns} -D GROUP={cut.group}"
     options += f" -D DEPTH={cut.depth}" if cut.depth else ""
     options += " -D COMPLEX" if dtype.kind == "c" else ""
     options += " -D CONJUGATE_A" if a.conjugate else ""
     options += " -D CONJUGATE_B" if b.conjugate else ""
+    if cut.buffered:
+        options += _buffered(a, b, c)
     kernel = program("gemm.cl", options, device).gemm
     size = groups(-(-n // cut.columns), cut.group), groups(-(-m // cut.rows), cut.group)
     kernel[size, (cut.group, cut.group) if cut.depth else None](
@@ -89,6 +115,17 @@ def gemm(alpha: Any, a: Matrix, b: Matrix, beta: Any, c: Matrix, cut: Tile | Non
         *(floats(b.stream), b.at, b.row, b.column),
         *(scalar(beta, dtype), floats(c.stream), c.at, c.row, c.column),
         device=device,
+    )
+
+
+def _buffered(a: Matrix, b: Matrix, c: Matrix) -> str:
+    """Options of the kernel for GPUs: along what dimension neighbours are, and whether all can be read by vectors."""
+    vector, width = VECTORS[c.stream.dtype.char]
+    steps = [(a.at, a.row if a.column == 1 else a.column), (b.at, b.row if b.column == 1 else b.column), (c.at, c.row)]
+    aligned = c.column == 1 and not any(number % width for pair in steps for number in pair)
+    return (
+        f" -D BUFFERED -D V={vector} -D WIDTH={width}{' -D ALIGNED' if aligned else ''}"
+        f"{' -D A_ALONG_K' if a.column == 1 else ''}{'' if b.column == 1 else ' -D B_ALONG_K'}"
     )
 
 

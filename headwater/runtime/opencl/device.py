@@ -134,6 +134,10 @@ class ClDevice(Device):
         return int(self.cl_device.max_work_group_size)
 
     @property
+    def local_memory_bytes(self) -> int:
+        return int(self.cl_device.local_mem_size)
+
+    @property
     def driver(self) -> str:
         return f"{self.platform_name}, {self.cl_device.version.strip()}, driver {self.cl_device.driver_version}"
 
