@@ -56,7 +56,8 @@ MESSAGES: dict[str, Message] = {
         (("device", "u32"), ("link_only", "u32"), ("options", "bytes"), ("units", "[unit]")),
         (("program", "u32"), ("log", "bytes"), ("variable_bytes", "u64"), ("kernels", "[kernel]")),
     ),
-    "compile": Message((("device", "u32"), ("units", "[unit]")), (("log", "bytes"),)),
+    # The reply's units have the headers in them; there are none if the request's had no need of any.
+    "compile": Message((("device", "u32"), ("units", "[unit]")), (("log", "bytes"), ("units", "[unit]"))),
     "release": Message((("program", "u32"),), ()),
     # memory: what the kernel needs of it is asked, for which code may have to be made.
     "kernel_info": Message(

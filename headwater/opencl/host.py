@@ -107,17 +107,17 @@ class HostModule:
         self._built: dict[tuple[CodeRequest, Size], KernelCode] = {}
         self._prepared: dict[str, tuple[str | Path, KernelFacts]] = {}
         self._lock = threading.RLock()
-        self._has_variables: bool = description["variables"]
+        self._variables: str = description["variables"]
 
     def instance(self) -> HostModule:
         """The module for one more program, the variables of which have their first values. Modules without variables
-        are shared; of others each program that this process builds has its own code, the nth of a source the same in
-        every process, so that it is found in the cache."""
-        if not self._has_variables:
+        are shared; of others each program that this process builds has its own code, mostly that of the nth of its source
+        in every process, so that the cache has it."""
+        if not self._variables:
             return self
         with _loading:
-            number = _instances[self.key]
-            _instances[self.key] += 1
+            number = _instances[self._variables]
+            _instances[self._variables] += 1
         if not number:
             return self
         from headwater.opencl.program_variables import instance
@@ -307,7 +307,7 @@ class HostModule:
 
 _loaded: dict[str, HostModule] = {}
 _instances: Counter[str] = Counter()
-"""Programs that were built of each module with variables."""
+"""Programs that were built of modules whose variables have the same names: of one source, or of some of one meaning."""
 _loading = threading.Lock()
 
 
@@ -339,7 +339,7 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
     from headwater.opencl import clang, library
     from headwater.opencl.assembly import has_assembly, located_at_calls, refuse_assembly
     from headwater.opencl.check_findings import GLOBAL_ID, LOCAL_ID
-    from headwater.opencl.program_variables import has_variables
+    from headwater.opencl.program_variables import shared_by
 
     front = clang.compile_to_ir(source, filename, options, debug=check)
     if check:  # what a table holds may decide which accesses there are
@@ -361,7 +361,7 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
         "includes": digests(front.includes),
         "tables": len(front.tables),
         "vector_bytes": vector_bytes,
-        "variables": has_variables(text),
+        "variables": shared_by(text),
     }
     files = {_MODULE_FILE: text.encode(), _KERNELS_FILE: json.dumps(description).encode()}
     cache.put(key, files | (_files_of(front.tables) if front.tables else {}))

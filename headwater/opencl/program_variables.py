@@ -7,6 +7,8 @@ symbols that others may define, too, and libraries are loaded such that the firs
 
 from __future__ import annotations
 
+import re
+
 from headwater.base.cache import digest
 from headwater.llvm.ir import Module
 
@@ -25,8 +27,8 @@ def variables(module: Module) -> list[str]:
 
 
 def share_variables(module: Module, text: str) -> None:
-    """Rename the variables in global memory; ``text``: the program's, which no other program has but another
-    `instance`."""
+    """Rename the variables in global memory; ``text``: the program's. Other programs of the same text are its further
+    `instance`s."""
     found = variables(module)
     if not found:
         return
@@ -44,6 +46,12 @@ def share_variables(module: Module, text: str) -> None:
 def has_variables(text: str) -> bool:
     """Whether a module has such variables."""
     return f"@{_PREFIX}" in text
+
+
+def shared_by(text: str) -> str:
+    """What the names of a module's variables begin with, empty if it has none. Sources of one meaning have the same."""
+    found = re.search(rf"@({re.escape(_PREFIX)}\w+)\.", text)
+    return found[1] if found else ""
 
 
 def instance(text: str, number: int) -> str:

@@ -371,6 +371,23 @@ print(out.tolist(), kinds == [t.COMPILED_OBJECT, t.COMPILED_OBJECT, t.LIBRARY, t
     assert host(text, device) == "[8, 10, 12, 14] True\n"
 
 
+def test_a_compiled_unit_has_its_included_files_in_it(tmp_path):
+    (tmp_path / "step.h").write_text("#define STEP 3\n")
+    text = f"""
+import os
+unit = cl.Program(ctx, '#include "step.h"\\nkernel void f(global int *x) {{ x[0] += STEP; }}')
+unit.compile(["-I{tmp_path}"])
+os.remove("{tmp_path}/step.h")
+made = cl.link_program(ctx, [unit])
+x = cl.Buffer(ctx, mf.COPY_HOST_PTR, hostbuf=np.ones(1, np.int32))
+made.f(q, (1,), None, x)
+out = np.zeros(1, np.int32)
+cl.enqueue_copy(q, out, x)
+print(out)
+"""
+    assert host(text) == "[4]\n"
+
+
 @pytest.mark.parametrize("device", ["cpu", "vega64"])
 def test_linked_units_have_types_and_static_functions_of_their_own_and_share_variables(device):
     text = """

@@ -219,6 +219,7 @@ def check_memory():
     wrong("INVALID_KERNEL", "clSetKernelArgSVMPointer", None, 0, shared)
     wrong("INVALID_VALUE", "clSetKernelExecInfo", kernel, CL["KERNEL_EXEC_INFO_SVM_PTRS"], 0, handles(shared))
     wrong("INVALID_VALUE", "clSetKernelExecInfo", kernel, CL["KERNEL_EXEC_INFO_SVM_PTRS"], 8, None)
+    wrong("SUCCESS", "clSetKernelExecInfo", kernel, CL["KERNEL_EXEC_INFO_SVM_PTRS"], 0, None)
     wrong("INVALID_VALUE", "clSetKernelExecInfo", kernel, 77, 8, handles(shared))
     wrong("INVALID_VALUE", "clEnqueueSVMMemcpy", queue, 1, None, shared, 4, 0, None, None)
     wrong("MEM_COPY_OVERLAP", "clEnqueueSVMMemcpy", queue, 1, shared, shared.value + 4, 64, 0, None, None)

@@ -184,6 +184,21 @@ def test_huge_angles_in_double():
     assert abs(compile_function("cos", "d", "d")(x)[0][0] / -4.687165924254627611e-19 - 1) < 1e-15
 
 
+def test_an_eighth_of_a_turn_is_a_quarter_of_pi():
+    y, x = np.array([INF, -INF, INF, -3.0]), np.array([INF, INF, -INF, -3.0])
+    assert compile_function("atan2pi", "f f", "f")(y, x)[0].tolist() == [0.25, -0.25, 0.75, -0.75]
+    assert compile_function("atanpi", "f", "f")(np.array([-1.0]))[0][0] == -0.25
+
+
+def test_half_functions_of_huge_angles_have_values_that_angles_can_have():
+    angles = np.array([32922690.0, 13820000000000.0, 1e30, -3e38])
+    for name in ("half_sin", "half_cos"):
+        (got,) = compile_function(name, "f", "f")(angles)
+        assert (np.abs(got) <= 1).all(), name
+    assert not np.isnan(compile_function("half_tan", "f", "f")(angles)[0]).any()
+    assert np.isnan(compile_function("half_sin", "f", "f")(np.array([INF, NAN]))[0]).all()
+
+
 def test_native_functions_are_close_in_the_middle_of_the_range():
     x = np.exp(np.random.default_rng(6).uniform(-40, 40, 20000)).astype(np.float32)
     near = {

@@ -49,15 +49,23 @@ def read_units(records: Sequence[Any]) -> list[Unit]:
     ]
 
 
+def unit_record(unit: Unit) -> Any:
+    """A unit without headers as the protocol has it."""
+    return _encoded(unit.source), _encoded(unit.options), []
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
 def _decoded(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def joined(device: Device, given: Sequence[Unit], options: str, *, linking: bool) -> Unit:
-    """The units as one without headers; ``options``: of the link, if it is one. Raises what `Device.build` does."""
+def joined(given: Sequence[Unit], options: str, *, linking: bool) -> Unit:
+    """The units, which have no headers, as one; ``options``: of the link, if it is one."""
     further = [word for word in options.split() if word.startswith("-cl-")] if linking else []
-    whole = [_without_headers(unit, device) for unit in given]
-    made = [units.Unit(unit.source, " ".join([unit.options, *further]).strip()) for unit in whole]
+    made = [units.Unit(unit.source, " ".join([unit.options, *further]).strip()) for unit in given]
     if len(made) == 1:
         return Unit(*made[0], ())
     kept = dict.fromkeys(word for unit in made for word in _without_macros(unit.options))
@@ -86,7 +94,8 @@ def _variable_bytes(unit: Unit) -> int:
 
 
 def check(device: Device, unit: Unit) -> str:
-    """The warnings of a unit that is compiled by itself. Raises SourceError and UsageError as `Device.build` does."""
+    """The warnings of a unit that is compiled by itself and has no headers. Raises SourceError and UsageError as
+    `Device.build` does."""
     from headwater.opencl.platforms import GCN_TRIPLE, SPIR, VLIW_TRIPLE
 
     target = SPIR.clang
@@ -94,12 +103,13 @@ def check(device: Device, unit: Unit) -> str:
         vliw = cast("SimulatedDevice", device).outline.is_vliw
         target = ("-target", VLIW_TRIPLE if vliw else GCN_TRIPLE, "-nogpulib")
     target = (*target, *extensions.flags(abilities_of(device)))
-    source, options, _ = _without_headers(unit, device)
-    return clang.compile_to_ir(source, NAME, options, target=target, is_part=True).warnings
+    return clang.compile_to_ir(unit.source, NAME, unit.options, target=target, is_part=True).warnings
 
 
-def _without_headers(unit: Unit, device: Device) -> Unit:
-    if not unit.headers:
+def without_headers(device: Device, unit: Unit) -> Unit:
+    """The unit with all that it includes in it, as it is now: who links it may have removed the files. Raises what
+    `check` does."""
+    if not unit.headers and not includes.present(unit.source):
         return unit
     return Unit(_preprocessed(unit, device), " ".join(_without_macros(unit.options)), ())
 

@@ -73,7 +73,7 @@ class Requests(Service):
         reply = MESSAGES["build"].reply
         try:
             given, words = programs.read_units(units), options.decode(errors="replace")
-            text = programs.joined(self._devices[device], given, words, linking=bool(link_only))
+            text = programs.joined(given, words, linking=bool(link_only))
             made = self._devices[device].build(text.source, programs.NAME, text.options)
             variable_bytes = programs.variable_bytes(text)
         except HeadwaterError as error:
@@ -88,11 +88,14 @@ class Requests(Service):
     def _compile(self, record: tuple[Any, ...]) -> Answer:
         device, units = record
         reply = MESSAGES["compile"].reply
+        chosen, given = self._devices[device], programs.read_units(units)
         try:
-            warnings = [programs.check(self._devices[device], unit) for unit in programs.read_units(units)]
+            whole = [programs.without_headers(chosen, unit) for unit in given]
+            warnings = [programs.check(chosen, unit) for unit in whole]
         except HeadwaterError as error:
-            return programs.status_of(error), pack(reply, (_log(error),))
-        return 0, pack(reply, ("".join(warnings).encode(),))
+            return programs.status_of(error), pack(reply, (_log(error), []))
+        changed = [programs.unit_record(unit) for unit in whole] if whole != given else []
+        return 0, pack(reply, ("".join(warnings).encode(), changed))
 
     def _release(self, record: tuple[Any, ...]) -> Answer:
         with self._lock:

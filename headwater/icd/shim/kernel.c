@@ -288,8 +288,8 @@ cl_int CL_API_CALL clSetKernelExecInfo(cl_kernel kernel, cl_uint key, size_t siz
   if (!offers_svm(kernel))
     return CL_INVALID_OPERATION;
   switch (key) {
-  case CL_KERNEL_EXEC_INFO_SVM_PTRS: // the arena is all there already
-    return value && size && size % sizeof(void *) == 0 ? CL_SUCCESS : CL_INVALID_VALUE;
+  case CL_KERNEL_EXEC_INFO_SVM_PTRS: // the arena is all there already; no pointers at all unset those that were set
+    return (value != NULL) == (size != 0) && size % sizeof(void *) == 0 ? CL_SUCCESS : CL_INVALID_VALUE;
   case CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM:
     if (!value || size != sizeof(cl_bool))
       return CL_INVALID_VALUE;

@@ -441,6 +441,13 @@ cl_int CL_API_CALL clCompileProgram(cl_program program, cl_uint count, const cl_
     if (!request.failed && memory)
       hw_get_compile_reply(&reader, &reply);
     build->log = hw_copy_text(reply.log.data ? reply.log.data : "", reply.log.size);
+    if (!status && reply.units.count) {
+      program->units[i].size = 0;
+      hw_put(&program->units[i], reply.units.data, reply.units.size);
+      program->unit_counts[i] = reply.units.count;
+      if (program->units[i].failed)
+        status = CL_OUT_OF_HOST_MEMORY;
+    }
     if (!request.failed)
       free(memory);
     free(request.data);

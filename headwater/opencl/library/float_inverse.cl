@@ -63,9 +63,11 @@ PURE float atan(float x) {
   float r = atan_angle(x, &far);
   return __builtin_elementwise_copysign(far ? (0.5f * PI_HI - r) + 0.5f * PI_LO : r, x);
 }
+/* An eighth of a turn is 1/4 exactly. */
+HELPER float angle_over_pi(float r) { return r == atan_kernel(1.0f) ? 0.25f : over_pi(r); }
 PURE float atanpi(float x) {
   bool far;
-  float r = over_pi(atan_angle(x, &far));
+  float r = angle_over_pi(atan_angle(x, &far));
   return __builtin_elementwise_copysign(far ? 0.5f - r : r, x);
 }
 
@@ -88,7 +90,7 @@ PURE float atan2(float y, float x) {
 }
 PURE float atan2pi(float y, float x) {
   bool steep;
-  float r = over_pi(atan2_angle(y, x, &steep));
+  float r = angle_over_pi(atan2_angle(y, x, &steep));
   r = steep ? 0.5f - r : r;
   r = as_int(x) < 0 ? 1.0f - r : r;
   return __builtin_elementwise_copysign(r, y);

@@ -102,9 +102,12 @@ PURE float native_tan(float x) {
   float r = reduce_small(x, &n);
   return tan_in(r, n);
 }
-PURE float half_sin(float x) { return native_sin(x); }
-PURE float half_cos(float x) { return native_cos(x); }
-PURE float half_tan(float x) { return native_tan(x); }
+
+/* The half forms are for |x| <= 2^16; of larger ones they give a value that a sine, cosine or tangent can have. */
+HELPER float within(float x) { return ABS(x) < 0x1p17f ? x : x * 0.0f; }
+PURE float half_sin(float x) { return native_sin(within(x)); }
+PURE float half_cos(float x) { return native_cos(within(x)); }
+PURE float half_tan(float x) { return native_tan(within(x)); }
 
 /* x = n/2 + r exactly, n modulo 4; r times pi. */
 HELPER float reduce_pi(float x, private int *n) {

@@ -37,6 +37,14 @@ def test_kernels_share_the_programs_variables_whatever_their_groups(name, check,
 
 
 @pytest.mark.parametrize("name", ["cpu", "vega64"])
+def test_sources_of_one_meaning_have_variables_of_their_own(name):
+    device = hw.device(name)
+    text = "global {0} v = 5; kernel void next(global int *x) {{ x[0] = ++v; }}"
+    programs = [device.build(text.format(ty), "x.cl", "-cl-std=CL3.0") for ty in ("int", "ptrdiff_t", "long", "int")]
+    assert [launched(program, "next", [0], 1) for program in programs] == [[6]] * 4
+
+
+@pytest.mark.parametrize("name", ["cpu", "vega64"])
 def test_checked_launches_have_variables_of_their_own(name):
     program = hw.device(name).build(SOURCE, "x.cl", "-cl-std=CL3.0")
     for check in (False, True):
