@@ -111,7 +111,7 @@ class HostModule:
 
     def instance(self) -> HostModule:
         """The module for one more program, the variables of which have their first values. Modules without variables
-        are shared; of others each program that this process builds has its own code, mostly that of the nth of its source
+        are shared; of others each program that this process builds has its own code, mostly that of the nth of a source
         in every process, so that the cache has it."""
         if not self._variables:
             return self
