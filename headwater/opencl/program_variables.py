@@ -7,8 +7,6 @@ symbols that others may define, too, and libraries are loaded such that the firs
 
 from __future__ import annotations
 
-import re
-
 from headwater.base.cache import digest
 from headwater.llvm.ir import Module
 
@@ -49,9 +47,8 @@ def has_variables(text: str) -> bool:
 
 
 def shared_by(text: str) -> str:
-    """What the names of a module's variables begin with, empty if it has none. Sources of one meaning have the same."""
-    found = re.search(rf"@({re.escape(_PREFIX)}\w+)\.", text)
-    return found[1] if found else ""
+    """What the names of a module's variables have in common, empty if it has none. Sources of one meaning share it."""
+    return text.partition(f"@{_PREFIX}")[2].partition(".")[0]
 
 
 def instance(text: str, number: int) -> str:

@@ -16,7 +16,7 @@ from headwater.base import temporary
 from headwater.errors import SourceError, Span
 
 _MARK = "#pragma headwater unit"
-_TRIPLE = re.compile(r'^target triple = "([^"]+)"$', re.MULTILINE)
+_TRIPLE = "target triple = "
 _TWICE = re.compile(r"Linking globals named '([^']+)': symbol multiply defined")
 _ERROR = re.compile(r"^.*?error: (.*)$", re.MULTILINE)
 
@@ -53,8 +53,8 @@ def linked(
     """
     if len(modules) == 1:
         return modules[0]
-    found = _TRIPLE.search(modules[0])
-    compiler = ["-cc1", "-triple", found[1] if found else "", "-O2", "-disable-llvm-passes", "-x", "ir"]
+    triple = next(line for line in modules[0].splitlines() if line.startswith(_TRIPLE)).removeprefix(_TRIPLE).strip('"')
+    compiler = ["-cc1", "-triple", triple, "-O2", "-disable-llvm-passes", "-x", "ir"]
     with temporary.folder() as folder:
         others = []
         for number, text in enumerate(modules):

@@ -184,6 +184,17 @@ def test_huge_angles_in_double():
     assert abs(compile_function("cos", "d", "d")(x)[0][0] / -4.687165924254627611e-19 - 1) < 1e-15
 
 
+def test_angles_of_float_are_within_a_unit_and_a_half():
+    # Half of what OpenCL asks for, and as near as programs that compare with the processor's own expect.
+    x = np.random.default_rng(9).uniform(-10, 10, 100000).astype(np.float32)
+    wanted = np.arctan(x.astype(np.float64))
+    error = np.abs(compile_function("atan", "f", "f")(x)[0] - wanted) / np.spacing(np.abs(wanted).astype(np.float32))
+    assert error.max() < 1.4
+    wanted = np.arctan2(x.astype(np.float64), -1)
+    got = compile_function("atan2", "f f", "f")(x, np.full(x.shape, -1.0))[0]
+    assert (np.abs(got - wanted) / np.spacing(np.abs(wanted).astype(np.float32))).max() < 1.4
+
+
 def test_an_eighth_of_a_turn_is_a_quarter_of_pi():
     y, x = np.array([INF, -INF, INF, -3.0]), np.array([INF, INF, -INF, -3.0])
     assert compile_function("atan2pi", "f f", "f")(y, x)[0].tolist() == [0.25, -0.25, 0.75, -0.75]

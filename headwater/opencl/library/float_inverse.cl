@@ -23,7 +23,7 @@ HELPER float asin_angle(float x, private bool *complement) {
 PURE float asin(float x) {
   bool far;
   float r = asin_angle(x, &far);
-  return __builtin_elementwise_copysign(far ? (0.5f * PI_HI - r) + 0.5f * PI_LO : r, x);
+  return __builtin_elementwise_copysign(far ? 0.5f * PI_HI - (r - 0.5f * PI_LO) : r, x);
 }
 PURE float acos(float x) {
   bool far;
@@ -61,7 +61,7 @@ HELPER float atan_angle(float x, private bool *complement) {
 PURE float atan(float x) {
   bool far;
   float r = atan_angle(x, &far);
-  return __builtin_elementwise_copysign(far ? (0.5f * PI_HI - r) + 0.5f * PI_LO : r, x);
+  return __builtin_elementwise_copysign(far ? 0.5f * PI_HI - (r - 0.5f * PI_LO) : r, x);
 }
 /* An eighth of a turn is 1/4 exactly. */
 HELPER float angle_over_pi(float r) { return r == atan_kernel(1.0f) ? 0.25f : over_pi(r); }
@@ -84,8 +84,8 @@ HELPER float atan2_angle(float y, float x, private bool *steep) {
 PURE float atan2(float y, float x) {
   bool steep;
   float r = atan2_angle(y, x, &steep);
-  r = steep ? (0.5f * PI_HI - r) + 0.5f * PI_LO : r;
-  r = as_int(x) < 0 ? (PI_HI - r) + PI_LO : r;
+  r = steep ? 0.5f * PI_HI - (r - 0.5f * PI_LO) : r;
+  r = as_int(x) < 0 ? PI_HI - (r - PI_LO) : r;
   return __builtin_elementwise_copysign(r, y);
 }
 PURE float atan2pi(float y, float x) {
