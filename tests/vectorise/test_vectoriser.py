@@ -231,3 +231,15 @@ def test_branches_in_sequence_are_put_in_order_in_time_that_grows_with_their_num
         return count_calls(Linear, kernel.function, kernel.cfg, shapes)
 
     assert calls(200) < 15 * calls(20)
+
+
+def test_a_variable_that_a_loop_sets_now_and_then_needs_no_first_value():
+    source = """kernel void k(global const int *x, global int *out, int n) {
+      int g = get_global_id(0), last;
+      for (int i = 0; i < n; i++) { int v = x[i * 64 + g]; if (v > 3) last = v * 2; }
+      out[g] = last; }"""
+    x = np.random.default_rng(1).integers(0, 10, (10, 64)).astype(np.int32)
+    x[0] = 9
+    out = np.zeros(64, np.int32)
+    hw.compile(source, device="cpu").k[64, None](x.ravel(), out, 10)
+    assert out.tolist() == [2 * column[column > 3][-1] for column in x.T]

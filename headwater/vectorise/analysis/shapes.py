@@ -124,6 +124,7 @@ class Shapes:
             changed |= self._spread_divergence()
             if not cfg.loops and not cfg.irreducible:
                 break  # all that a value depends on came before it
+            changed = changed or self._begin_undefined()
 
     def shape(self, value: Value) -> Shape:
         return self.of.get(value.text, UNIFORM) if value.is_local else UNIFORM
@@ -153,6 +154,15 @@ class Shapes:
                     self.branch_deps[name] = deps
                     changed = True
         return changed
+
+    def _begin_undefined(self) -> bool:
+        """Give a first shape to a value that waits for itself round a loop, and is undefined when the loop begins."""
+        for name in self.cfg.order:
+            for inst in self.function.blocks[name].insts:
+                if inst.op == "phi" and inst.name not in self.of and any(v.is_undefined for v in inst.args):
+                    self.of[inst.name] = UNIFORM
+                    return True
+        return False
 
     def _spread_divergence(self) -> bool:
         changed = False
