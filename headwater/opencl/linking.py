@@ -31,6 +31,8 @@ def link_library(module: llvm.ModuleRef, filename: str, platform: Platform, adap
     from headwater.opencl import library
 
     undefined = _undefined(module, platform)
+    if not platform.tells_memory:
+        _refuse_questions(undefined, filename)
     if undefined:
         link_pieces(module, library.definitions(undefined, platform), adapt)
         refuse_undefined(module, filename, platform)
@@ -45,18 +47,22 @@ def link_pieces(module: llvm.ModuleRef, pieces: Iterable[str], adapt: Callable[[
 def refuse_undefined(module: llvm.ModuleRef, filename: str, platform: Platform) -> None:
     """Raise SourceError if the module calls what is defined nowhere."""
     left = _undefined(module, platform)
-    if asked := sorted({_plain_name(name) for name in left} & _SPACE_OF_POINTERS.keys()):
-        raise SourceError(
-            f"which memory a generic pointer is to is not known at run time: {_SPACE_OF_POINTERS[asked[0]]}",
-            Span(filename),
-            hint="declare the pointer global, local or private, and write the function for each",
-        )
     if left:
         names = ", ".join(sorted(_plain_name(n) for n in left))
         raise SourceError(
             f"call of undefined function: {names}",
             Span(filename),
             hint="define it in the program, or include the file that does",
+        )
+
+
+def _refuse_questions(undefined: Iterable[str], filename: str) -> None:
+    """Raise SourceError if the module asks which memory a generic pointer is to."""
+    if asked := sorted({_plain_name(name) for name in undefined} & _SPACE_OF_POINTERS.keys()):
+        raise SourceError(
+            f"which memory a generic pointer is to is not known at run time: {_SPACE_OF_POINTERS[asked[0]]}",
+            Span(filename),
+            hint="declare the pointer global, local or private, and write the function for each",
         )
 
 

@@ -20,6 +20,7 @@ class Platform:
     ``own_primitives``: the library defines ``__hw_local_id_0`` and its kin itself. ``intrinsics``: `with_intrinsics`
     applies, to exponentials and logarithms too if ``exponentials``. ``descriptor_bytes``: of the hardware's descriptor
     that an image's description begins with. ``sampler_shift``: where in ``sampler`` OpenCL's bits stand.
+    ``tells_memory``: a generic pointer's memory can be told at run time.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Platform:
     exponentials: bool = True
     descriptor_bytes: int = 0
     sampler_shift: int = 0
+    tells_memory: bool = True
 
 
 # The layout and triple that clang gives spir64; the vectoriser's code knows its address spaces.
@@ -114,6 +116,7 @@ def vliw(*, work_groups: bool, remainders: bool = False) -> Platform:
         own_primitives=True,
         intrinsics=True,
         exponentials=False,
+        tells_memory=False,
     )
 
 
@@ -165,7 +168,8 @@ def intrinsic(symbol: str, *, exponentials: bool = True) -> str | None:
 
 # What the vectoriser provides on the cpu device: left undefined here.
 _PRIMITIVE = re.compile(
-    r"__hw_(global|local|group)_id_\d|__hw_\w+_size_\d|__hw_num_groups_\d|__hw_global_offset_\d|__hw_in_step_\d+x\d+"
+    r"__hw_(global|local|group)_id_\d|__hw_\w+_size_\d|__hw_num_groups_\d|__hw_global_offset_\d|__hw_in_step_\d+x\d+|"
+    r"__hw_(local|scratch|stack)_(begin|end)"
 )
 _OF_MACHINE = "__hw_vliw_"  # what has no name in LLVM and is an instruction or a register of VLIW chips
 _PRIMITIVES = {"__hw_work_dim", "__hw_barrier", "printf"}

@@ -28,6 +28,11 @@ PRIMITIVE3(ulong, enqueued_local_size)
 PRIMITIVE3(ulong, num_groups)
 PRIMITIVE3(ulong, global_offset)
 uint __hw_work_dim(void) __attribute__((const));
+ulong __hw_local_begin(void) __attribute__((const));
+ulong __hw_local_end(void) __attribute__((const));
+ulong __hw_scratch_end(void) __attribute__((const));
+ulong __hw_stack_begin(void) __attribute__((const));
+ulong __hw_stack_end(void) __attribute__((const));
 void __hw_barrier(void) __attribute__((convergent));
 
 #endif

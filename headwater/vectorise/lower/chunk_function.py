@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from headwater.llvm.cfg import END
 from headwater.llvm.ir import Inst
 from headwater.llvm.types import I64
+from headwater.native import launch_block
 from headwater.vectorise.analysis.store_alignment import Place
 from headwater.vectorise.layout import Layout
 from headwater.vectorise.lower.control_flow import block_label, write_block, write_strip_loops
@@ -19,7 +20,7 @@ from headwater.vectorise.lower.instructions import write_instruction
 from headwater.vectorise.lower.state import Formats, Lowering
 from headwater.vectorise.lower.suspension import finish_suspensions
 from headwater.vectorise.lower.values import part
-from headwater.vectorise.plan.chunk_interface import DONE, ID_PARAMS, LAUNCH_PARAMS
+from headwater.vectorise.plan.chunk_interface import DONE, ID_PARAMS, LAUNCH_PARAMS, MEMORY_BOUNDS
 from headwater.vectorise.plan.chunk_plan import FRAME_ALIGN_BYTES, ChunkPlan, private_name
 from headwater.vectorise.prepare.overflow_guards import LARGEST, Most
 
@@ -56,7 +57,7 @@ def lower_chunk(plan: ChunkPlan, formats: Formats) -> ChunkCode:
     frame_bytes = finish_suspensions(ctx)
     cases = "".join(f' i32 {n}, label %"{resume}"' for n, (_, resume) in enumerate(ctx.suspensions.labels, 1))
     begin = f'switch i32 %state, label %"start" [{cases} ]' if cases else 'br label %"start"'
-    text = _function(ctx, "i32", [*_private_arrays(plan), *_row_ids(plan.layout)], begin)
+    text = _function(ctx, "i32", [*_private_arrays(plan), *_memory_bounds(ctx), *_row_ids(plan.layout)], begin)
     return ChunkCode(text, writer.declares, frame_bytes, ctx.suspensions.barriers, ctx.prefetches.written)
 
 
@@ -131,6 +132,29 @@ def _private_arrays(plan: ChunkPlan) -> list[str]:
         for row in range(plan.layout.rows):
             lines.append(f"  {private_name(name, row)} = getelementptr i8, ptr {base}, i64 {row * row_bytes}")
     return lines
+
+
+def _memory_bounds(ctx: Lowering) -> list[str]:
+    """The values of `MEMORY_BOUNDS`, if the kernel asks for one: all its private arrays that are not in frames lie in
+    this function's part of the stack."""
+    blocks = ctx.plan.function.blocks.values()
+    if not any(inst.detail in MEMORY_BOUNDS for block in blocks for inst in block.insts if inst.op == "call"):
+        return []
+    ctx.writer.declares["llvm.stacksave.p0"] = "declare ptr @llvm.stacksave.p0()"
+    ctx.writer.declares["llvm.frameaddress.p0"] = "declare ptr @llvm.frameaddress.p0(i32)"
+    return [
+        "  %local.begin = ptrtoint ptr %scratch to i64",
+        f"  {launch_block.field('local_bytes', '%launch', '%local.bytes.p')}",
+        "  %local.bytes = load i64, ptr %local.bytes.p",
+        "  %local.end = add i64 %local.begin, %local.bytes",
+        f"  {launch_block.field('scratch_bytes', '%launch', '%scratch.bytes.p')}",
+        "  %scratch.bytes = load i64, ptr %scratch.bytes.p",
+        "  %scratch.end = add i64 %local.begin, %scratch.bytes",
+        "  %stack.low = call ptr @llvm.stacksave.p0()",
+        "  %stack.begin = ptrtoint ptr %stack.low to i64",
+        "  %stack.high = call ptr @llvm.frameaddress.p0(i32 0)",
+        "  %stack.end = ptrtoint ptr %stack.high to i64",
+    ]
 
 
 def _row_ids(layout: Layout) -> list[str]:

@@ -28,7 +28,7 @@ PLACE = "chunk.place"
 """The function that gives the address of lane 0's store."""
 
 _ENTRY_PARAMS = "(ptr %launch, ptr noalias %args, ptr noalias %scratch) #1 {"
-_SHARED = ("i32 %dim", "ptr %stop.p", "i1 %stream", "i1 %ahead", "ptr %printf.callback", "ptr %launch")
+_SHARED = ("i32 %dim", "ptr %stop.p", "i1 %stream", "i1 %ahead", "ptr %printf.callback", "ptr %launch", "ptr %scratch")
 """What all chunk functions of a launch are called with besides arguments and ids."""
 
 MIN_CHUNKS = 8

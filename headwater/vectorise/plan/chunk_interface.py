@@ -13,8 +13,18 @@ DONE = -1
 PARTED = -2
 """What a chunk function for lanes that stay together returns, with nothing done, when they would not."""
 
-LAUNCH_PARAMS = ("i32 %dim", "ptr %stop", "i1 %stream", "i1 %ahead", "ptr %printf", "ptr %launch")
+LAUNCH_PARAMS = ("i32 %dim", "ptr %stop", "i1 %stream", "i1 %ahead", "ptr %printf", "ptr %launch", "ptr %scratch")
 """What all chunk functions of a launch are called with besides arguments and ids."""
+
+MEMORY_BOUNDS = {
+    "__hw_local_begin": "%local.begin",
+    "__hw_local_end": "%local.end",
+    "__hw_scratch_end": "%scratch.end",
+    "__hw_stack_begin": "%stack.begin",
+    "__hw_stack_end": "%stack.end",
+}
+"""Functions that tell where a group's local memory lies, and its work-items' private memory, and the names of their
+values in a chunk function. Behind local memory the scratch memory of a thread has what work-items keep at barriers."""
 
 PRIMITIVE_PARAM = {
     "global_id": "gid",

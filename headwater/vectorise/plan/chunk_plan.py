@@ -15,7 +15,7 @@ from headwater.vectorise.analysis.row_value_numbering import RowValues
 from headwater.vectorise.analysis.shapes import PRIMITIVE, Shape, Shapes
 from headwater.vectorise.analysis.stop_polls import polled_loops
 from headwater.vectorise.layout import Layout
-from headwater.vectorise.plan.chunk_interface import PRIMITIVE_PARAM
+from headwater.vectorise.plan.chunk_interface import MEMORY_BOUNDS, PRIMITIVE_PARAM
 from headwater.vectorise.plan.packing import packed_values
 from headwater.vectorise.plan.row_loops import RowLoop, find_row_loops
 from headwater.vectorise.plan.strip_mining import Strips
@@ -152,6 +152,8 @@ def _fixed_values(function: Function, cfg: Cfg, shapes: Shapes) -> dict[str, lis
                 fixed[inst.name] = [private_name(inst.name, row) for row in rows]
             elif inst.detail == "__hw_work_dim":
                 fixed[inst.name] = ["%dim"]
+            elif inst.detail in MEMORY_BOUNDS:
+                fixed[inst.name] = [MEMORY_BOUNDS[inst.detail]]
             elif PRIMITIVE.match(inst.detail):
                 fixed[inst.name] = [_id_name(inst.detail, shapes.layout, row) for row in rows]
     return fixed
