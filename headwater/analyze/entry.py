@@ -26,8 +26,9 @@ _THREADS = 4
 """Enough that LLVM always finds the next program waiting while others are linked and read."""
 _BITS = {"char": 8, "short": 16, "int": 32, "long": 64}
 _NO_NUMBER = re.compile(r"half$|float|double|u?(?:char|short|int|long)\d")
-# Which of the OpenCL kernels that a Brook+ kernel became is analyzed if none is named: as a GPU would be given it.
-_VARIANTS = ("linear4", "linear", "pixel", "mapped")
+# Which of the OpenCL kernels that a Brook+ kernel became is analyzed if none is named: as a GPU would be given it, for
+# streams of the same shape.
+_VARIANTS = ("linear4", "linear", "pixel", "grid_inside", "grid", "mapped")
 
 
 def analyze(

@@ -73,6 +73,17 @@ def test_changed_machine_code_takes_the_arguments_of_its_source(ask, file, sourc
         assert numbers(ran) == [number - off for number in expected], ran
 
 
+def test_the_version_that_is_shown_is_the_one_that_is_launched(ask):
+    source = "kernel void place(float step, out float c<>)\n{\n    c = indexof(c).x * step + 4.0f;\n}\n"
+    question = {"files": {"k.br": {"text": source}}, "main": "k.br", "device": "vega64", "kernel": "place"}
+    symbol = ask("code", **question)["value"]["kernels"][0]["symbol"]
+    text = ask("assembly", **question)["value"]["text"]
+    begin, end = text.index(f"{symbol}:"), text.index(f".size {symbol},")
+    edited = text[:begin] + changed(text[begin:end]) + text[end:]
+    ran = ask("run", **question, words=["1"], shape="2x4", assembly=edited)
+    assert numbers(ran) == [2, 3, 4, 5] * 2, ran
+
+
 def test_the_board_begins_with_the_launch_that_is_shown_whatever_kernels_are_called():
     host = SimpleNamespace(launch_seconds=1e-6, in_seconds=2e-6, out_seconds=0)
     chip = SimpleNamespace(compute=SimpleNamespace(clock_mhz=1000))

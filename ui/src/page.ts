@@ -583,7 +583,7 @@ class Page {
     fill(
       this.parts.strip,
       metric("seconds", "time"), metric("bound_by", "bound by"), metric("occupancy", "occupancy"), metric("vgprs", "VGPRs"), metric("gprs", "GPRs"),
-      metric("sgprs", "SGPRs"), metric("lds_bytes", "LDS"), metric("scratch_bytes", "scratch"), metric("alu_fetch_ratio", "ALU:fetch"), metric("packing", "packing"), metric("code_bytes", "bytes"),
+      metric("sgprs", "SGPRs"), metric("lds_bytes", "LDS"), metric("scratch_bytes", "scratch"), metric("alu_fetch_ratio", "ALU:fetch"), metric("packing", "packing"), metric("code_bytes", "code"),
     );
   }
 

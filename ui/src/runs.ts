@@ -44,9 +44,9 @@ interface Field {
 
 const FIELDS: Field[] = [
   { name: "words", label: "Arguments", hint: "random:512x512 n=512 photo.png" },
-  { name: "global", label: "Global size", hint: "as the output's" },
+  { name: "global", label: "Global size", hint: "of outputs" },
   { name: "local", label: "Group", hint: "chosen" },
-  { name: "shape", label: "Outputs' shape", hint: "the first array's" },
+  { name: "shape", label: "Outputs' shape", hint: "of inputs" },
   { name: "lds", label: "LDS bytes", hint: "declared" },
 ];
 

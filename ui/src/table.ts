@@ -109,7 +109,8 @@ export class ChipTable {
         : shown.map(([column]) => {
             const metric = this.metric(chip.id, column);
             const number = column !== "bound_by";
-            const cell = h("td", { class: `${number ? "n" : ""} ${metric?.verdict ?? ""}` }, metric?.shown.replace(/ \(.*/, "") ?? "");
+            const waits = !row && column === "seconds";
+            const cell = h("td", { class: `${number ? "n" : ""} ${metric?.verdict ?? ""}` }, metric?.shown.replace(/ \(.*/, "") ?? (waits ? "…" : ""));
             if (column === "bound_by" && metric) fill(cell, h("span", { class: "dot", "data-bound": metric.shown }), metric.shown);
             if (column === "seconds" && typeof metric?.value === "number") {
               const bar = h("i", { class: "bar" });
