@@ -141,6 +141,7 @@ class Page {
       h("option", { value: "html" }, "Report as one HTML file"),
     );
     const split = (name: string, vertical: boolean): HTMLElement => splitter(name, vertical);
+    document.querySelector("header")?.remove(); // what is seen until the script is here
     document.body.append(
       h("a", { class: "away skip", href: "#source" }, "To the source"),
       h(
