@@ -35,7 +35,7 @@ class Source:
         return self.lines[at].rstrip("\n") if 0 <= at < len(self.lines) else ""
 
 
-_KEPT: Final = "headwater_source"
+_KEPT: Final = "_headwater_source"
 
 
 def keep_source(source: Source) -> None:

@@ -229,6 +229,24 @@ def test_a_simulation_has_a_timeline_that_pans_and_zooms(tab):
             page.hover(".timeline canvas", position={"x": x, "y": y})
             board.add(page.inner_text(".timeline .said").split(": ")[1].split(",")[0])
     assert {"launch", "copy to the board", "copy to the host", "nothing"} <= board
+    page.evaluate(MANY_LAUNCHES)
+    number = page.locator(".timeline input[aria-label='Launch']")
+    assert (number.input_value(), number.get_attribute("max")) == ("1200", "2999")
+    assert "of 3,000: second" in page.inner_text(".timeline")
+    number.fill("3000")
+    assert not number.evaluate("one => one.checkValidity()")
+    number.fill("2998")
+    number.press("Enter")  # of the run that there is, which has one launch
+    page.wait_for_selector("#panel-simulate .problem:has-text('there is no launch 2998')")
+
+
+MANY_LAUNCHES = """
+() => window.headwater.timeline.show({
+    records: "", count: 0, texts: [], clauses: [], clock: 1000, cycles: 10, unit: "compute unit", waits: ["issue"],
+    wavefronts_per_group: 1, units: [0, 1], of_units: 1, cut: false, launch: 1200, kernels: ["first", "second"],
+    launches: Array.from({length: 3000}, (_, n) => Number(n >= 1000)), board: [],
+})
+"""
 
 
 def test_advice_names_the_pages_own_fields(tab):
