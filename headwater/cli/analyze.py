@@ -10,7 +10,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from headwater.cli.options import Parser, add_build_options, add_language_option, build_options
+from headwater.cli.options import (
+    Parser,
+    add_build_options,
+    add_language_option,
+    add_triton_options,
+    build_options,
+    triton_code,
+)
 from headwater.errors import UsageError
 
 _USAGE = "FILE … -d CHIP [-d CHIP …] [--kernel NAME] [--global N,…] [--local N,…] [options]"
@@ -91,6 +98,7 @@ def parser() -> Parser:
     views.add_argument("--json", action="store_true", help="print JSON: docs/analyzer.md has the schema")
     add_build_options(made)
     add_language_option(made)
+    add_triton_options(made)
     return made
 
 
@@ -116,6 +124,7 @@ def main(words: Sequence[str]) -> int:
     width, colour = _terminal()
     views = ["json" if args.json else "text", *(["html"] if args.html else [])]
     files = [_text_of_stdin() if file == "-" else file for file in args.files]
+    files = _with_triton(args, files)
     with progress(f"analyzing {', '.join(args.files)} for {', '.join(args.device)}"):
         texts, warnings = cached_views.views(
             files, args.device, _options(args), views, width=width, colour=colour, source=args.source
@@ -127,6 +136,29 @@ def main(words: Sequence[str]) -> int:
     if not args.html or args.json:
         sys.stdout.write(texts["json"] if args.json else texts["text"])
     return 0
+
+
+def _with_triton(args: argparse.Namespace, files: list[str]) -> list[str]:
+    """The files, code objects in place of Triton's functions."""
+    if not args.signature and not args.warps:
+        return files
+    import headwater
+    from headwater.base import cache
+
+    devices = [headwater.device(name) for name in args.device]
+    targets = {device.chip.target for device in devices if device.kind == "simulated"}  # type: ignore[attr-defined]
+    if len(targets) > 1:
+        raise UsageError(
+            f"Triton compiles for one processor at a time, not for {', '.join(sorted(targets))}",
+            hint="analyze for one chip after the other",
+        )
+    found = []
+    for file in files:
+        made = triton_code(args, file, devices[0])
+        assert made is not None
+        code, name = made
+        found.append(str(cache.put(cache.key(code, name), {name: code}) / name))
+    return found
 
 
 def _text_of_stdin() -> str:

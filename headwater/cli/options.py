@@ -6,10 +6,13 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from headwater.base.numbers import natural
 from headwater.errors import UsageError
+
+if TYPE_CHECKING:
+    from headwater.runtime.interface import Device
 
 _NEGATIVE = re.compile(r"-([\d.]|(inf|nan)\b)")
 
@@ -92,6 +95,34 @@ def add_language_option(parser: Parser) -> None:
         metavar="NAME",
         help="brook, opencl, il or hip, if neither the file's name nor its text shows it",
     )
+
+
+def add_triton_options(parser: Parser) -> None:
+    """How a Triton function is compiled (``kernel.py::name``)."""
+    group = parser.add_argument_group("a Triton function (kernel.py::name)")
+    group.add_argument(
+        "--signature",
+        metavar="TYPES",
+        help="its parameters' types and constants in order, as Triton's compiler takes them: '*fp32:16, i32, 256'",
+    )
+    group.add_argument("--warps", metavar="N", help="wavefronts of a work-group (default: 4)")
+
+
+def triton_code(args: argparse.Namespace, file: str, device: Device) -> tuple[bytes, str] | None:
+    """The code object of the Triton function that a command line names, for a chip, and its file's name; None if it
+    names none."""
+    if not args.signature:
+        if args.warps:
+            raise UsageError("--warps is of a Triton function", hint="say --signature, too")
+        return None
+    from headwater import sources
+    from headwater.triton.compiling import compiled
+
+    path, function = sources.chosen(file)
+    if not function:
+        raise UsageError(f"--signature is of a Triton function: {file} names none", hint=f"write {file}::NAME")
+    code = compiled(path, function, args.signature, device, whole_from_one(args.warps or "4", "--warps"))
+    return code, f"{function}.hsaco"
 
 
 def build_options(args: argparse.Namespace) -> str:

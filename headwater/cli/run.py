@@ -18,9 +18,11 @@ from headwater.cli.options import (
     add_build_options,
     add_device_option,
     add_language_option,
+    add_triton_options,
     build_options,
     positive,
     print_warnings,
+    triton_code,
     whole_from_one,
 )
 from headwater.errors import UsageError
@@ -123,6 +125,7 @@ def add_launch_options(made: Parser, *, simulated: bool = False, several: bool =
     sizes.add_argument("--cast", action="store_true", help="convert arrays of another number type while reading")
     add_build_options(made)
     add_language_option(made)
+    add_triton_options(made)
 
 
 def compiled_program(args: argparse.Namespace, device: Device) -> Any:
@@ -130,7 +133,8 @@ def compiled_program(args: argparse.Namespace, device: Device) -> Any:
     from headwater import sources
     from headwater.runtime.loading import program_of
 
-    return program_of(*sources.given(args.file), args.language, build_options(args), device)
+    found = triton_code(args, args.file, device) or sources.given(args.file)
+    return program_of(*found, args.language, build_options(args), device)
 
 
 def main(words: Sequence[str]) -> int:

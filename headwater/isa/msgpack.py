@@ -1,4 +1,4 @@
-"""Input: MessagePack bytes. Output: dictionaries, lists, strings and numbers. Strict; only what metadata uses."""
+"""MessagePack bytes to dictionaries, lists, strings and numbers, and back. Strict; only what metadata uses."""
 
 from __future__ import annotations
 
@@ -86,3 +86,23 @@ def _map(data: bytes, at: int, count: int, depth: int) -> tuple[dict[Any, Any], 
             raise ValueError(f"a key before byte {at} is neither text nor a number")
         values[key], at = _value(data, at, depth + 1)
     return values, at
+
+
+def pack(value: Any) -> bytes:
+    """The bytes of an object, as `unpack` reads them. TypeError for what metadata does not hold."""
+    if value is None or isinstance(value, bool):
+        return bytes([{None: 0xC0, False: 0xC2, True: 0xC3}[value]])
+    if isinstance(value, int):
+        if 0 <= value < 0x80:
+            return bytes([value])
+        return b"\xcf" + struct.pack(">Q", value) if value >= 0 else b"\xd3" + struct.pack(">q", value)
+    if isinstance(value, float):
+        return b"\xcb" + struct.pack(">d", value)
+    if isinstance(value, str):
+        text = value.encode()
+        return b"\xdb" + struct.pack(">I", len(text)) + text
+    if isinstance(value, list):
+        return b"\xdd" + struct.pack(">I", len(value)) + b"".join(map(pack, value))
+    if isinstance(value, dict):
+        return b"\xdf" + struct.pack(">I", len(value)) + b"".join(pack(x) for pair in value.items() for x in pair)
+    raise TypeError(f"{type(value).__name__} is no object of metadata")
