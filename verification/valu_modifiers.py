@@ -71,6 +71,9 @@ FLOAT: Final[dict[str, Any]] = {"f16": np.float16, "f32": np.float32, "f64": np.
 WHOLE: Final[dict[str, Any]] = {"f16": np.uint16, "f32": np.uint32, "f64": np.uint64}
 
 
+_CARRIES: Final = ("add_co_u32", "sub_co_u32", "subrev_co_u32", "mad_u64_u32", "mad_i64_i32")
+"""Operations with a second result, a mask, which is not looked at."""
+
 _SATURATES: Final = re.compile(r"(pk_)?(add|sub|subrev|mad|mad_legacy)_[iu](16|32)|mad_[iu]32_[iu]24|dot\d_.*")
 """Operations on whole numbers for which the documents say what clamp does."""
 
@@ -120,7 +123,8 @@ class Variation:
         wide = {"f64", "u64", "i64", "p32f", "p32b"}
         mask = "vcc" if self.form == "SHORT" else "s[20:21]"
         result = mask if types[0] == "mask" else "v[20:21]" if types[0] in wide else "v20"
-        parts = [result]
+        carry = "s[18:19]" if self.form in ("VOP3", "VOP3_ONLY") else "vcc"
+        parts = [result, carry] if self.name in _CARRIES else [result]
         signs = not types[1].startswith("p")
         for n, (operand, kind) in enumerate(zip(self.operands, types[1:], strict=True)):
             place = f"v[{8 + 2 * n}:{9 + 2 * n}]" if kind in wide else f"v{8 + 2 * n}"
