@@ -105,10 +105,19 @@ def _state(file: str) -> str:
     from headwater import sources
     from headwater.ui.project import MOST_SOURCE_BYTES, check_name
 
-    text, _ = sources.read(Path(file))
-    name = check_name(Path(file).name)
-    if isinstance(text, bytes) or len(text) > MOST_SOURCE_BYTES or name.endswith(".py"):
-        raise UsageError(f"{file} is no source that the page takes", hint="OpenCL C, Brook+, ATI IL or HIP")
+    path = Path(file)
+    text = _of_python(path) if path.suffix == ".py" else sources.read(path)[0]
+    name = check_name(path.name)
+    if isinstance(text, bytes) or len(text) > MOST_SOURCE_BYTES:
+        raise UsageError(f"{file} is no source that the page takes", hint="OpenCL C, Brook+, ATI IL, HIP or Python")
     packer = zlib.compressobj(9, wbits=-15)
     data = packer.compress(json.dumps({"files": {name: text}, "main": name}).encode()) + packer.flush()
     return f"&s={base64.urlsafe_b64encode(data).decode().rstrip('=')}"
+
+
+def _of_python(path: Path) -> str:
+    """The text of a Python file, which nobody executes here."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None

@@ -1,10 +1,13 @@
 """The pool of worker processes: none that is given up stays behind, whatever it was doing."""
 
 import asyncio
+import base64
 import contextlib
+import json
 import os
 import signal
 import sys
+import zlib
 
 import pytest
 
@@ -111,3 +114,18 @@ def test_addresses_that_no_browser_could_open_are_refused(words):
 
     with pytest.raises(UsageError, match=words[0]):
         main([*words, "--no-browser"])
+
+
+def test_a_python_file_is_opened_without_being_executed(tmp_path):
+    for needed in ("starlette", "uvicorn", "websockets"):
+        pytest.importorskip(needed)
+    from headwater.cli import ui
+    from headwater.errors import UsageError
+
+    path = tmp_path / "kernels.py"
+    path.write_text("raise SystemExit(1)\n", encoding="utf-8")
+    packed = ui._state(str(path)).removeprefix("&s=")
+    data = zlib.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), wbits=-15)
+    assert json.loads(data) == {"files": {"kernels.py": path.read_text()}, "main": "kernels.py"}
+    with pytest.raises(UsageError, match=r"cannot read .*missing\.py"):
+        ui._state(str(tmp_path / "missing.py"))
