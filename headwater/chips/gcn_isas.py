@@ -40,9 +40,10 @@ class Traits:
     Arguments").
 
     ``has_flat``: addresses of memory of any kind ("Does not support generic address space"). ``has_halves``:
-    instructions on halves. ``keeps_high_halves``: some 16-bit results leave their register's upper half alone (LLVM,
-    GCNSubtarget::zeroesHigh16BitsOfDest). ``wraps_lds_addresses``: sums of address and offset wrap around (LLVM,
-    isDSOffsetLegal). ``has_unaligned_lds``: accesses to LDS at any address (LLVM, FeatureUnalignedDSAccess).
+    instructions on halves. ``has_legacy_minima``: V_MIN_LEGACY_F32 and V_MAX_LEGACY_F32. ``keeps_high_halves``: some
+    16-bit results leave their register's upper half alone (LLVM, GCNSubtarget::zeroesHigh16BitsOfDest).
+    ``wraps_lds_addresses``: sums of address and offset wrap around (LLVM, isDSOffsetLegal). ``has_unaligned_lds``:
+    accesses to LDS at any address (LLVM, FeatureUnalignedDSAccess).
 
     ``has_swizzle_modes``: images have them, elsewhere tiling indices. ``has_compressed_images``: descriptors of images
     may ask for compression. ``has_signed_ogl_formats``: SNORM_OGL, where -1 is the least number.
@@ -83,6 +84,7 @@ class Traits:
     preloads_arguments: bool = False
     has_flat: bool = True
     has_halves: bool = True
+    has_legacy_minima: bool = False
     keeps_high_halves: bool = True
     wraps_lds_addresses: bool = True
     has_unaligned_lds: bool = True
@@ -118,6 +120,7 @@ _OLDEST: dict[str, Any] = {
     "vop3_of_vop1": 0x180,
     "has_long_interpolation": False,
     "has_halves": False,
+    "has_legacy_minima": True,
     "has_compressed_images": False,
     "has_signed_ogl_formats": True,
 }

@@ -90,6 +90,8 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
     changed |= _of_own_memory(final)
     if not traits_of(how.processor).has_halves:
         changed |= _rounded_halves(final)
+    if traits_of(how.processor).has_legacy_minima and not how.plain_minima:
+        changed |= _signed_zeros_chosen(final)
     if how.plain_minima:
         changed |= _plain_minima(final)
     if how.opaque_indices:
@@ -329,6 +331,63 @@ def _bare(name: str) -> str:
 
 
 _MIRRORED = {"gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
+
+
+_SAME_ZEROS = frozenset(
+    [
+        *((name, True) for name in ("olt", "oge", "ugt", "ule")),
+        *((name, False) for name in ("ogt", "ole", "ult", "uge")),
+    ]
+)
+"""Comparisons, and whether what is chosen where they hold is the first number: those whose choice between equal numbers
+is that of V_MIN_LEGACY_F32 (S0 if S0 < S1, else S1) or V_MAX_LEGACY_F32 (S0 if S0 >= S1, else S1), with the operands in
+the order in which LLVM has them (AMDGPUISelLowering.cpp, combineFMinMaxLegacyImpl)."""
+
+
+def _signed_zeros_chosen(module: Module) -> bool:
+    """LLVM 22 makes V_MIN_LEGACY_F32 or V_MAX_LEGACY_F32 of a comparison and a selection of the same floats, though
+    they choose the other zero where the numbers are zeros of different sign, as of ``x < 0 ? 0 : x`` for -0. It
+    does not see that of a selection of the numbers' bits."""
+
+    def change(body: Body) -> bool:
+        compared = {inst.name: inst for _, inst in body.having("fcmp")}
+        changes = {}
+        for number, inst in body.having("select"):
+            test, *chosen = inst.args
+            made = compared.get(test.text)
+            if made is None or made.detail[1:] not in _MIRRORED or inst.ty.scalar.text != "float":
+                continue
+            first, second = (all(map(_alike, made.args, order)) for order in (chosen, chosen[::-1]))
+            if not (first or second) or (made.detail, first) in _SAME_ZEROS:
+                continue
+            if {"nsz", "fast"} & {*made.flags, *inst.flags} or any(_never_zero(value) for value in made.args):
+                continue
+            bare, kind, bits = _bare(inst.name), inst.ty.text, inst.ty.text.replace("float", "i32")
+            changes[number] = [
+                f"  %bits.a.{bare} = bitcast {kind} {chosen[0].text} to {bits}",
+                f"  %bits.b.{bare} = bitcast {kind} {chosen[1].text} to {bits}",
+                f"  %bits.{bare} = select {test.ty} {test.text}, {bits} %bits.a.{bare}, {bits} %bits.b.{bare}",
+                f"  {inst.name} = bitcast {bits} %bits.{bare} to {kind}{inst.attached}",
+            ]
+        return body.replace(changes)
+
+    return module.each(change)
+
+
+def _alike(one: Value, other: Value) -> bool:
+    """Whether LLVM may find two operands to be the same number, or some of their components."""
+    if one.text == other.text or "poison" in (one.text, other.text) or one.is_local or other.is_local:
+        return one.text == other.text
+    parts = [value.elems or (value,) * one.ty.count for value in (one, other)]
+    zeros = ("zeroinitializer", "0.000000e+00")
+    return any(a.text == b.text or (a.text in zeros and b.text in zeros) for a, b in zip(*parts, strict=True))
+
+
+def _never_zero(value: Value) -> bool:
+    """Whether a number is a constant other than zero."""
+    if value.elems is not None:
+        return all(_never_zero(element) for element in value.elems)
+    return not value.is_local and re.search(r"[1-9A-Fa-f]", value.text.partition("e")[0].removeprefix("0x")) is not None
 
 
 def _plain_minima(module: Module) -> bool:

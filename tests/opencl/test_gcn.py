@@ -136,6 +136,32 @@ def test_minima_of_minima_compile_where_llvm_fails(kind):
     assert "v_min_legacy_f32" in assembly("kernel void k(global float *a) { a[0] = min(a[1], a[2]); }", "gfx701")
 
 
+CHOSEN_ZEROS = """kernel void k(global float *a, global float *b, global float4 *c) {
+  int i = get_global_id(0);
+  float x = a[i], y = a[i ^ 1];
+  b[8 * i] = x < 0 ? 0.0f : x;      b[8 * i + 1] = x <= 0 ? 0.0f : x;
+  b[8 * i + 2] = x > y ? x : y;     b[8 * i + 3] = x >= y ? x : y;
+  b[8 * i + 4] = x < y ? x : y;     b[8 * i + 5] = !(x <= y) ? x : y;
+  b[8 * i + 6] = !(x < y) ? y : x;  b[8 * i + 7] = max(x, y);
+  c[i] = c[i] > 0.0f ? (float4)(0.0f) : c[i];
+}"""
+
+
+def test_zeros_of_either_sign_are_chosen_as_written():
+    """V_MAX_LEGACY_F32, of which LLVM made ``x < 0 ? 0 : x`` on gfx6 and gfx7, gives 0 for -0."""
+    a, b, c = np.array([0.0, -0.0], np.float32), np.zeros((2, 8), np.float32), np.full((2, 4), -0.0, np.float32)
+    hw.compile(CHOSEN_ZEROS, device="hd7970").k[(2,), None](a, b, c, device="hd7970")
+    assert np.signbit(b).tolist() == [[False, False, True, False, True, True, True, False],
+                                      [True, False, False, True, False, False, False, True]]  # fmt: skip
+    assert np.signbit(c).all()
+
+
+def test_signed_zeros_may_be_waived():
+    source = "kernel void k(global float *a) { a[0] = a[1] > a[2] ? a[1] : a[2]; a[3] = a[4] < 2 ? 2.0f : a[4]; }"
+    assert assembly(source, "gfx701").count("v_max_legacy_f32") == 1
+    assert assembly(source, "gfx701", options="-cl-no-signed-zeros").count("v_max_legacy_f32") == 2
+
+
 # LLVM finds while it generates code that the three lowest bits of `at` are those of 4, and fails at a constant index.
 KNOWN_INDEX = """
 kernel void k(global uint *out) {
