@@ -114,9 +114,6 @@ applications run kernels that do the same, on parts of its data. Most of SHOC's 
 its end, so that the board's delay between the two (SHOC's QueueDelay) is added, and those of its stencil hold copies.
 Known differences that no publication explains are left as they are:
 
-- SHOC's strided writes (work-items 4 KiB apart) are much slower on HD 7970 than in the model. HD 7970 and HD 5670 both
-  write one dword every 7.5 ns on each 32-bit channel, about as often as rows can be activated; on HD 7970 the model's
-  L2 combines about two of three dwords with others of their lines.
 - HD 7970, with its first driver, does SHOC's reductions, MD and stencils at a third to a half of the model's rate, in
   single and double precision alike. HD 5870 and FirePro W9100 do not differ so.
 - Copies by work-groups of 1 × 64 on HD 5870 are slower than any order of its banks explains that also fits SHOC's

@@ -97,6 +97,7 @@ CHIP: Final = Struct(
                 "l2_line_bytes",
                 "interleave_line_bits",
                 "channel_hash",
+                "channel_thirds",
                 "bank_bucket_bytes",
             ),
             *DRAM,

@@ -95,7 +95,7 @@ def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
             "l2_banks": banks,
             "l2_line_bytes": caches.l2_line_bytes,
             "interleave_line_bits": (INTERLEAVE_BYTES // LINE_BYTES).bit_length() - 1,
-            "channel_hash": max(1, (caches.memory_side_banks or banks).bit_length() - 1),  # (e)
+            **_channels(chip),
             "bank_bucket_bytes": 16 * caches.l2_bank_bytes_per_cycle,
             **dram_numbers(chip, INTERLEAVE_BYTES),
             "write_buffer_cycles": WRITE_BUFFER_CYCLES,
@@ -105,6 +105,18 @@ def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
             "uniform_cycles": UNIFORM_CYCLES,
         },
     )
+
+
+def _channels(chip: Chip) -> dict[str, int]:
+    """How chunks of memory are dealt to channels, from "Channel conflicts" in [O]: by the address bits above a chunk's,
+    and of 12 channels (HD 79XX) by these and a remainder of what is above. (e): of other GDDR5, as on HD 77XX and 78XX,
+    and that those of HBM are scrambled."""
+    channels = chip.caches.memory_side_banks or chip.caches.l2_banks
+    scrambled = chip.memory.kind.startswith("HBM") or channels & (channels - 1) != 0
+    return {
+        "channel_hash": max(1, channels.bit_length() - 1) if scrambled else 0,
+        "channel_thirds": int(channels % 3 == 0 and (channels // 3).bit_count() == 1),
+    }
 
 
 class Table:

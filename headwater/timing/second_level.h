@@ -13,10 +13,12 @@ struct memory {
     struct cache side; /* the memory-side cache, of one channel after another; no sets: there is none */
     struct calendar *side_banks;
     struct divisor of_channels, of_banks, of_share, of_pages, of_sets, of_side_sets; /* of_sets: those of a bank */
+    struct divisor of_three;
     u32 die_banks;    /* of the L2 of a die */
     u32 side_sets;    /* of a channel */
     u32 line_shift;   /* 64-byte lines of an L2 line, as a shift */
     u32 hash_mask;    /* of a bank's number, what is scrambled */
+    u32 pipe_bits;    /* of an address, where its pipe and what is above it share three channels between two pipes */
     u32 fold_mask;    /* of a channel's number, what is combined with the bank's of its DRAM */
     u32 *pages;       /* translations, the most recent ones */
     u32 held[HELD];   /* some of these, each where its number alone says to look */
@@ -48,20 +50,35 @@ static u64 memory_translate(struct memory *m, u32 line) {
     return missing ? k->tlb_miss_cycles : 0;
 }
 
+/* The channel that a chunk is in, and its number there, where two pipes share three channels (AMD, OpenCL Optimization
+   Guide, "Channel conflicts", HD 79XX): of what is above the pipes every third has its two chunks in the middle one, the
+   others have one in each of the outer ones. */
+struct third { u32 channel, number; };
+
+static inline struct third third_of(const struct memory *m, u32 chunk) {
+    u32 above = chunk >> m->pipe_bits, pipe = chunk & ((1u << m->pipe_bits) - 1), low = pipe & 1;
+    u32 all = over(above, &m->of_three), left = above - 3 * all, middle = left == 1;
+    return (struct third){3 * (pipe >> 1) + (middle ? 1 : 2 * low), 2 * all + (middle ? low : left >> 1)};
+}
+
 /* Find the places of lines, for a compute unit of a die. A channel's lines are numbered without gaps. Where channels are
    scrambled, each `above` has a permutation of them, so that what follows in even steps meets all: by exclusive or where
-   their number is a power of two, else by a rotation. Each die has banks of its own, each of which serves several
-   channels. */
+   their number is a power of two, else by a rotation, but for three times a power of two. Each die has banks of its own,
+   each of which serves several channels. */
 static inline void memory_locate(const struct memory *m, const u32 *lines, u32 count, struct places *p, u32 die) {
     const struct chip *k = m->chip;
     u32 bits = k->interleave_line_bits, within = (1u << bits) - 1, hash = k->channel_hash, mask = m->hash_mask;
     u32 channels = k->channels, sets = k->l2_sets, shift = m->line_shift, first = die * m->die_banks;
     u32 share = m->of_share.by; /* channels of a bank */
     struct divisor of_channels = m->of_channels, of_banks = m->of_banks, of_sets = m->of_sets;
-    u32 rotates = hash && !mask, fold = k->channel_fold, folds = m->fold_mask;
+    u32 rotates = hash && !mask, fold = k->channel_fold, folds = m->fold_mask, pipe_bits = m->pipe_bits;
     for (u32 n = 0; n < count; n++) {
         u32 chunk = lines[n] >> bits, above = over(chunk, &of_channels), bank = chunk - above * channels;
-        if (rotates) bank = rest(bank + above + over(above, &of_channels), &of_channels);
+        if (pipe_bits) {
+            struct third t = third_of(m, chunk);
+            bank = t.channel;
+            above = t.number;
+        } else if (rotates) bank = rest(bank + above + over(above, &of_channels), &of_channels);
         bank ^= ((above ^ above >> hash ^ above >> 2 * hash) & mask) ^ (above >> fold & folds);
         if (share > 1) {
             u32 which = over(bank, &of_banks);
@@ -270,6 +287,8 @@ static void memory_begin(struct memory *m, const struct chip *k, struct arena *a
     m->hash_mask = k->channel_hash && (k->channels & (k->channels - 1)) == 0 ? k->channels - 1 : 0;
     m->fold_mask = k->channel_fold && (k->channels & (k->channels - 1)) == 0 ? k->channels - 1 : 0;
     m->of_channels = divisor_of(k->channels);
+    m->of_three = divisor_of(3);
+    if (k->channel_thirds) m->pipe_bits = __builtin_ctz(k->channels / 3) + 1;
     m->of_banks = divisor_of(m->die_banks);
     m->of_share = divisor_of(k->dies > 1 ? k->channels / m->die_banks : 1);
     m->of_sets = divisor_of(k->l2_sets);

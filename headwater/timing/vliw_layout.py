@@ -43,7 +43,7 @@ CHIP: Final = Struct(
             *("code_sets", "code_ways", "blocks_ahead", "program_blocks"),
             *("constant_sets", "constant_ways", "units_per_constant_cache"),
             *("has_l2", "l2_sets", "l2_ways", "l2_banks", "l2_line_bytes"),
-            *("interleave_line_bits", "channel_hash", "bank_bucket_bytes"),
+            *("interleave_line_bits", "channel_hash", "channel_thirds", "bank_bucket_bytes"),
             *DRAM,
             *("tlb_entries", "page_line_bits", "tlb_miss_cycles"),
         )

@@ -130,6 +130,7 @@ def chip_numbers(
             "l2_line_bytes": caches.l2_line_bytes,
             "interleave_line_bits": (INTERLEAVE_BYTES // LINE_BYTES).bit_length() - 1,
             "channel_hash": 0,  # [G] 4.6: bits 8 to 10 of the address are the channel
+            "channel_thirds": 0,
             "bank_bucket_bytes": 16 * caches.l2_bank_bytes_per_cycle,
             **dram_numbers(chip, INTERLEAVE_BYTES),
             "tlb_entries": 0,

@@ -28,11 +28,12 @@ NAMES = ("hd7970", "hd5870")
 ITEMS = 1 << 16
 FAR, STEP = 1 << 9, 1 << 16
 PARTS = 1 << 8
+COLUMN = 1 << 11
 
 
 @pytest.fixture(scope="module")
 def launches() -> dict[tuple[str, str], Any]:
-    """16-byte copies of 1 MiB; and reads of dwords 256 KiB and 64 bytes apart."""
+    """16-byte copies of 1 MiB; and reads of dwords 256 KiB, 64 bytes, 2048 and 2304 bytes apart."""
     made = {}
     x, y = np.ones(4 * ITEMS, np.float32), np.zeros(4 * ITEMS, np.float32)
     wide = np.zeros(FAR * STEP, np.float32)
@@ -43,6 +44,8 @@ def launches() -> dict[tuple[str, str], Any]:
             ("far", "far", FAR, (wide, y, STEP)),
             ("near", "far", FAR, (wide, y, 16)),
             ("parts", "put", PARTS, (y, 4 * ITEMS // PARTS)),
+            ("column", "far", COLUMN, (wide, y, 512)),
+            ("slanted", "far", COLUMN, (wide, y, 576)),
         ):
             run = partial(program[kernel][(size,), (64,)], *arguments, device=name)
             made[name, kind] = Recorded(run).launches[0]
@@ -136,3 +139,17 @@ def test_unknown_memory_is_refused(launches: dict[tuple[str, str], Any]) -> None
     assert all(kind in str(info.value.hint) for kind in KINDS)
     with pytest.raises(UsageError, match=r"memory\.mapping is 'channel first'"):
         launch.report(_with(chips.find("hd7970"), mapping="channel first"))
+
+
+def test_a_column_of_even_rows_uses_few_channels(launches: Any) -> None:
+    """AMD, OpenCL Optimization Guide, "Channel conflicts": rows of a multiple of 2048 bytes use one of the 8 channels of
+    HD 78XX, and those of an odd multiple of 256 all. Of the 12 of HD 79XX they use two, one for two rows of three."""
+    seconds = {}
+    for name in ("hd7870", "hd7970"):
+        chip = _with(chips.find(name), gigabytes_per_second=5.0)  # so that channels count, and not latency
+        for kind in ("column", "slanted"):
+            cycles = _replayed(launches["hd7970", kind], chip)["cycles"]
+            seconds[name, kind] = cycles / chip.compute.clock_mhz
+    assert 6.5 < seconds["hd7870", "column"] / seconds["hd7870", "slanted"] < 8
+    assert 4 < seconds["hd7970", "column"] / seconds["hd7970", "slanted"] < 8
+    assert seconds["hd7970", "column"] == pytest.approx(seconds["hd7870", "column"] * (2 / 3 * 12) / 8, rel=0.03)
