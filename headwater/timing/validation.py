@@ -29,6 +29,7 @@ from headwater.timing.host import start_seconds
 if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.timing.report import Report
+    from headwater.timing.simulate import Launch
 
 _TYPES: Final = {
     **{"float": np.float32, "double": np.float64, "half": np.float16},
@@ -48,8 +49,8 @@ def chip_of(row: Mapping[str, Any]) -> Chip:
     return chip
 
 
-def simulate_row(row: Mapping[str, Any], folder: Path) -> tuple[float, Report]:
-    """What the model says, in the row's unit, and the report. ``folder``: where the kernels are.
+def recorded(row: Mapping[str, Any], folder: Path) -> list[Launch]:
+    """The row's launch, with each size of work-groups of which the best was published. ``folder``: of the kernels.
 
     UsageError for a unit that there is not.
     """
@@ -64,12 +65,17 @@ def simulate_row(row: Mapping[str, Any], folder: Path) -> tuple[float, Report]:
     device = simulated(str(row["device"]))
     program = compile(folder / file, options=str(row.get("options", "")), device=device)
     arguments = [_argument(word) for word in row["arguments"]]
-    reports = []
     sizes = [(size,) for size in row["best_of"]] if "best_of" in row else [tuple(row["local"])]
+    found = []
     for local in sizes:
         launcher = program[function][tuple(row["global"]), local or None]
-        recorded = Recorded(partial(launcher, *arguments, device=device))
-        reports.append(recorded.launches[0].report(chip_of(row)))
+        found.append(Recorded(partial(launcher, *arguments, device=device)).launches[0])
+    return found
+
+
+def simulate_row(row: Mapping[str, Any], folder: Path) -> tuple[float, Report]:
+    """What the model says, in the row's unit, and the report. ``folder`` and errors: as `recorded`."""
+    reports = [launch.report(chip_of(row)) for launch in recorded(row, folder)]
     report = min(reports, key=lambda one: one.seconds)
     return published(row, report), report
 
