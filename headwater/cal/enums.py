@@ -240,6 +240,11 @@ C_NAMES = {
     "CAL_TARGET_730": CALtarget.RV730,
     "CAL_FALSE": 0,
     "CAL_TRUE": 1,
+    "CAL_EVENT_INVALID": 0,
+    "CAL_ASIC_INFO_MAX_LEN": 128,
+    "CAL_DIM_BUFFER": 0,
+    "CAL_DIM_1D": 1,
+    "CAL_DIM_2D": 2,
 }
 """What C has besides, by its whole names."""
 

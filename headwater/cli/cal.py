@@ -15,6 +15,7 @@ _EXAMPLES = """\
 examples:
   headwater cal run -- ./simple_matmult -x 64 -y 64
   headwater cal run --device hd5870,hd4870 -- ./program
+  headwater cal run --check -- ./program
   cc program.c -I$(headwater cal path) -L$(headwater cal path) -laticalrt -laticalcl
 """
 
@@ -29,16 +30,20 @@ def main(words: Sequence[str]) -> int:
     parser = Parser("cal", "run [OPTIONS] -- PROGRAM … | path", _DESCRIPTION, _EXAMPLES)
     parser.add_argument("action", choices=["run", "path"], help="what to do")
     parser.add_argument("--device", metavar="LIST", help="run: the devices that the program finds (default: hd4870)")
+    parser.add_argument(
+        "--check", action="store_true", help="run: find accesses out of bounds, races, reads of unwritten memory"
+    )
     args = parser.parse(own)
     from headwater.cal.abi import library
 
     if args.action == "path":
-        if program or args.device is not None:
-            raise UsageError("cal path takes no device and no program")
+        if program or args.device is not None or args.check:
+            raise UsageError("cal path takes no options and no program")
         print(library.folder(library.machines()[0]))
         return 0
     if not program:
         raise UsageError("cal run takes a program behind --", hint="headwater cal run -- ./program")
     from headwater.bridge import host
 
-    return host.run(program, library.environment(args.device))
+    changes = library.environment(args.device)
+    return host.run(program, {**changes, "HEADWATER_CHECK": "1"} if args.check else changes)

@@ -170,6 +170,19 @@ def test_pixel_program(device: int) -> None:
     np.testing.assert_array_equal(read(job.resources["o0"], 70), expected)
 
 
+def test_what_a_program_writes_outside_is_dropped_and_a_check_tells_of_it(one: int, monkeypatch) -> None:
+    job = Job(one, CS)
+    job.constants((1.0, 2.0, 3.0, 4.0))
+    memory = cal.calResAllocLocal1D(one, 60, cal.CAL_FORMAT_FLOAT_4, cal.CAL_RESALLOC_GLOBAL_BUFFER)
+    job.bind("g[]", memory)
+    grid = cal.CALprogramGrid(job.main, cal.CALdomain3D(64, 1, 1), cal.CALdomain3D(1, 1, 1), 0)
+    wait(job.ctx, cal.calCtxRunProgramGrid(job.ctx, grid))
+    assert (read(memory, 60) == np.arange(60)[:, None] * np.float32([1, 2, 3, 4])).all()
+    monkeypatch.setenv("HEADWATER_CHECK", "1")
+    with failure(cal.CAL_RESULT_ERROR, "byte 960 of the global buffer, which is outside of it"):
+        wait(job.ctx, cal.calCtxRunProgramGrid(job.ctx, grid))
+
+
 def test_a_domain_is_a_part_of_the_output(device: int) -> None:
     job, expected = saxpy(device)
     job.run(20, 10, x=13, y=5)

@@ -18,6 +18,7 @@ from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.watch.hooks import is_watched, wanted
 from headwater.errors import GroupSizeError, LaunchError, ResourceError, UsageError
 from headwater.opencl.kernels import KernelInfo
+from headwater.runtime.checking import check_wanted
 from headwater.runtime.events import Event
 from headwater.runtime.host.kernel import HostKernel
 from headwater.runtime.interface import DeviceProgram, Queue
@@ -160,7 +161,7 @@ class LoadedShader:
         else:
             assert groups is not None
             shape = grid_sizes(self.image, groups, local)
-        launch = self.launch(shape, bound_views(bindings), samplers or {})
+        launch = self.launch(shape, bound_views(bindings), samplers or {}, check=check_wanted())
         return launch((Inputs(bound_views(bindings), shared=shared),), queue, time_limit)
 
     def launch(

@@ -18,6 +18,7 @@ from headwater.cal.abi.functions import PLAIN
 from headwater.cal.abi.protocol import FAILURE, MESSAGES, PROTOCOL, pack
 from headwater.cal.abi.server.memory import SharedMemory, pinned
 from headwater.errors import HeadwaterError
+from headwater.runtime.checking import check_wanted
 
 Record = tuple[Any, ...]
 
@@ -28,6 +29,7 @@ _ATTRIBUTES = (
     "targetRevision",
 )  # fmt: skip
 _LAST_ATTRIBUTES = ("vectorBufferInstructionAddr64", "memRandomAccessTargetInstructions", "asyncDispatchSupported")
+_WAITING = ("calCtxIsEventDone", "calCtxWaitForEvents")
 _HEAPS = 7
 """CALdeviceattribs between targetRevision and boardName: six heaps and the place on the PCI bus."""
 
@@ -228,6 +230,8 @@ def _guarded(name: str, handler: Callable[[Record], Answer]) -> Handler:
         try:
             return handler(record)
         except cal.CalError as error:
+            if name in _WAITING and check_wanted():
+                print(f"headwater: {error.message}", file=sys.stderr)  # programs seldom ask for an error's text
             return _failure(int(error.result), error.message)
         except HeadwaterError as error:
             return _failure(int(cal.CALresult.ERROR), str(error))

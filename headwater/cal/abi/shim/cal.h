@@ -38,8 +38,13 @@ typedef int CALformat;
 typedef int CALlanguage;
 typedef int CALCLprogramType;
 typedef int CALextid;
+typedef int CALdimension;
+typedef int CALresallocflags;
 typedef int CALcountertype;
 typedef int CALsamplerParameter;
+typedef int CALsamplerParamMinFilter;
+typedef int CALsamplerParamMagFilter;
+typedef int CALsamplerParamWrapMode;
 
 /* Handles; 0 is none. */
 typedef CALuint CALdevice;
@@ -202,10 +207,10 @@ typedef CALresult(CALAPIENTRYP PFNCALRESCREATE2D)(CALresource *res, CALdevice de
                                                   CALuint height, CALformat format, CALuint size, CALuint flags);
 typedef CALresult(CALAPIENTRYP PFNCALRESCREATE1D)(CALresource *res, CALdevice dev, CALvoid *mem, CALuint width,
                                                   CALformat format, CALuint size, CALuint flags);
-typedef CALresult(CALAPIENTRYP PFNCALCTXSETSAMPLERPARAMS)(CALcontext ctx, CALname name, CALsamplerParameter param,
-                                                          CALvoid *vals);
-typedef CALresult(CALAPIENTRYP PFNCALCTXGETSAMPLERPARAMS)(CALcontext ctx, CALname name, CALsamplerParameter param,
-                                                          CALvoid *vals);
+typedef CALresult(CALAPIENTRYP PFNCALSETSAMPLERPARAMS)(CALcontext ctx, CALname name, CALsamplerParameter param,
+                                                       CALvoid *vals);
+typedef CALresult(CALAPIENTRYP PFNCALGETSAMPLERPARAMS)(CALcontext ctx, CALname name, CALsamplerParameter param,
+                                                       CALvoid *vals);
 typedef CALresult(CALAPIENTRYP PFNCALCTXCREATECOUNTER)(CALcounter *counter, CALcontext ctx, CALcountertype type);
 typedef CALresult(CALAPIENTRYP PFNCALCTXDESTROYCOUNTER)(CALcontext ctx, CALcounter counter);
 typedef CALresult(CALAPIENTRYP PFNCALCTXBEGINCOUNTER)(CALcontext ctx, CALcounter counter);
