@@ -79,13 +79,14 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Uav:
-    """An unordered access view: raw (bytes), struct (of ``stride`` bytes), typed (four lanes an element) or arena.
-    ``start``: no memory lies below this byte of it."""
+    """An unordered access view: raw (bytes), struct (of ``stride`` bytes), typed (four lanes an element; of one
+    dimension or ``planar``) or arena. ``start``: no memory lies below this byte of it."""
 
     number: int
     kind: str
     stride_bytes: int = 0
     start: int = 0
+    planar: bool = False
 
 
 @dataclass
@@ -252,7 +253,10 @@ class _Checker:
             if access is not None and access.arguments not in (("read_write",), ("read_only",), ("write_only",)):
                 raise self.error(f"_access({', '.join(access.arguments)})", made, hint="read_write or read_only")
             stride = made.values[0] if name == "dcl_struct_uav" else 0
-            found.uavs[made.number("id")] = Uav(made.number("id"), _VIEWS[name], stride, made.number("start"))
+            kind = made.modifier("type")
+            planar = kind is not None and kind.arguments[:1] != ("1d",)
+            view = Uav(made.number("id"), _VIEWS[name], stride, made.number("start"), planar)
+            found.uavs[view.number] = view
 
     def pixel_input(self, made: Instruction, register: Register) -> None:
         """Direct3D 9's declaration of an interpolated value, of which CAL has the pixel's place alone."""

@@ -664,9 +664,13 @@ class _Translator:
         at, *values = (self.source(operand, "U", made) for operand in sources)
         if made.mnemonic.startswith("uav"):
             array, limit = self.uav(made, "raw", "typed", "arena", "struct")
-            letter = "g"
-            if self.facts.uavs[made.number("id")].kind == "struct":
-                at = f"({self.struct_address(self.facts.uavs[made.number('id')], sources[0], made)})"
+            letter, view = "g", self.facts.uavs[made.number("id")]
+            if view.kind == "struct":
+                at = f"({self.struct_address(view, sources[0], made)})"
+            elif view.kind == "typed":  # elements, of one dword
+                if view.planar:
+                    raise self.error("an atomic function on a typed view of two dimensions", made)
+                at = f"min({at}, 0x3fffffffu) * 4u"
         else:
             array, dwords = self.lds(made)
             at = self.lds_address(made, sources[0])

@@ -8,7 +8,7 @@ import pytest
 
 import headwater as hw
 from headwater import chips
-from headwater.errors import KernelFault, LaunchError
+from headwater.errors import HeadwaterError, KernelFault, LaunchError
 from headwater.il.parser import parse
 from headwater.isa.vliw.compiler import compile_program
 from headwater.isa.vliw.printer import text
@@ -223,6 +223,20 @@ def test_what_is_written_outside_is_dropped_and_a_check_tells_of_it(name):
         if name != "typed view":  # elements outside of a typed view are dropped like pixels
             with pytest.raises(KernelFault, match="outside of"):
                 main[(64,), None](**given, device=device, check=True)
+
+
+@pytest.mark.parametrize("view", ["dcl_uav_id(0)_type(1d)_fmtx(uint)", "dcl_typed_uav_id(0)_type(1d)_fmtx(uint)"])
+def test_atomic_functions_on_typed_views_count_elements(view):
+    body = "uav_read_add_id(0) r2.x, r0.x, l0.y\nuav_add_id(0) r0.x, r2.x\n"
+    source = f"{HEAD}{view}\n{LITERALS}mov r0.x, vTidInGrpFlat0.x\n{body}endmain\nend\n"
+    for device in ("cpu", "hd5870", "hd6970"):
+        held = np.arange(50, dtype=np.int32)
+        hw.compile(source, language="il", device=device).main[(64,), None](uav0=held, device=device)
+        assert (held == 2 * np.arange(50) + 1).all(), device
+    with pytest.raises(HeadwaterError, match="typed view of two dimensions"):
+        hw.compile(source.replace("1d", "2d"), language="il", device="hd5870").main[(64,), None](
+            uav0=np.zeros((8, 8), np.int32), device="hd5870"
+        )
 
 
 def test_more_work_items_than_have_numbers():

@@ -311,7 +311,10 @@ def _uav_atomic(lowering: Lowering, made: Instruction) -> None:
     if len(values) > 1:
         data[_second(lowering)] = values[1]
     name = _RAT_NAMES[made.mnemonic.removeprefix("uav_").removeprefix("read_")]
-    dword = b.alu("LSHR_INT", address, number(2))
+    if view.kind == "typed" and view.planar:
+        raise lowering.error(f"{made.mnemonic} on a typed view of two dimensions")
+    # A typed view is addressed by elements, of one dword.
+    dword = address if view.kind == "typed" else b.alu("LSHR_INT", address, number(2))
     if not returns:
         access_target(lowering, name, view.number, data, [dword])
         return
