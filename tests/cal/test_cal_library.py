@@ -130,6 +130,12 @@ def test_grids_pinned_memory_threads_and_counters(device, compiled):
     assert [share, rate] == [float(np.float32(value)) for value in wanted]
 
 
+def test_a_program_is_run_with_checks():
+    words = [sys.executable, "-m", "headwater", "cal", "run", "--check", "--", "env"]
+    ran = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert "HEADWATER_CHECK=1" in ran.stdout.splitlines()
+
+
 def test_a_server_that_is_killed_gives_errors_and_the_next_session_works(compiled):
     run(compiled("death"), "hd4870")
 
