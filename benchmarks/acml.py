@@ -229,9 +229,9 @@ def on_gpu(tune: bool, rounds: int) -> list[dict[str, object]]:
         if cupy is not None:
             p, q = cupy.asarray(x), cupy.asarray(y)
             theirs = seconds(lambda p=p, q=q: p @ q, cupy.cuda.Device().synchronize)
-        tiles = [products.tile(device, dtype, n, n)]
+        tiles = [products.tile(device, dtype, n, n, n)]
         if tune:
-            tiles += [cut for cut in products.candidates(dtype) if cut not in tiles]
+            tiles += [cut for cut in (*products.likely(dtype), *products.candidates(dtype)) if cut not in tiles]
         wanted = x[:64].astype(complex if letter == "F" else float) @ y
         for cut in tiles:
             try:
@@ -258,9 +258,8 @@ def on_gpu(tune: bool, rounds: int) -> list[dict[str, object]]:
         wanted = np.fft.fft(z[:1].astype(complex))
         work, scale = 5.0 * z.size * np.log2(n), float(np.abs(wanted).max())
         for way in ("passes of 4", "blocks"):
-            blocks = fourier.passes(n, dtype, device) if way == "blocks" else None
-            if way == "blocks" and blocks is None:
-                continue
+            limits = device.local_memory_bytes, device.max_group_size
+            blocks = fourier.blocks(n, dtype, *limits) if way == "blocks" else None
             call = partial(fourier.by_passes, s, n, 1, 1, 1.0, blocks)
             try:
                 error = float(np.abs(call().read()[:1] - wanted).max()) / scale

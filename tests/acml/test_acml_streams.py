@@ -11,7 +11,7 @@ import scipy.fft
 import headwater as hw
 from headwater import acml
 from headwater.acml.streams import fourier, products
-from headwater.acml.streams.products import Tile, gemm, matrix
+from headwater.acml.streams.products import Tile, gemm, likely, matrix
 from headwater.errors import UsageError
 
 TYPES = (np.float32, np.float64, np.complex64, np.complex128)
@@ -358,6 +358,43 @@ def test_tiles_for_gpus_multiply_matrices_of_any_layout():
         for beta, wanted in ((0.0, 2 * x @ y), (0.5, 3 * x @ y)):
             products.gemm(2.0, p, q, beta, r, cut)
             close(c.read().T if turned else c.read(), wanted, dtype)
+
+
+def test_the_fastest_right_tile_is_measured_once_and_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(products, "_MEASURED", 32)
+    plain, refused, wrong, good = (products.Tile(1, columns, 2, 0) for columns in (1, 2, 3, 4))
+    monkeypatch.setattr(products, "likely", lambda dtype: [plain, refused, wrong, good])
+    seconds, calls, gemm = iter([3.0, 2.0]), [], products.gemm
+
+    def counted(alpha, a, b, beta, c, cut):
+        calls.append(cut)
+        if cut is refused:
+            raise UsageError("too many registers")
+        gemm(2 * alpha if cut is wrong else alpha, a, b, beta, c, cut)
+
+    monkeypatch.setattr(products, "gemm", counted)
+    monkeypatch.setattr(products, "best", lambda call, times: next(seconds))
+    device, dtype = hw.device("cpu"), np.dtype(np.float32)
+    for _ in range(2):
+        products.fastest.cache_clear()
+        assert products.fastest(device, dtype) is good
+        assert calls == [plain, plain, refused, wrong, wrong, good, good]
+    products.fastest.cache_clear()
+    for kind in TYPES:
+        assert all(cut in products.candidates(np.dtype(kind)) for cut in likely(np.dtype(kind))[1:])
+
+
+def test_blocks_are_used_where_they_are_right_and_faster(monkeypatch, tmp_path):
+    monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(fourier, "_MEASURED", ((3, 12),))
+    device, times = hw.device("cpu"), iter([2.0, 1.0, 1.0, 2.0])
+    monkeypatch.setattr(fourier, "best", lambda call, count: next(times))
+    for dtype, faster in ((np.complex64, True), (np.complex128, False)):
+        for _ in range(2):  # from the cache then
+            fourier.pays.cache_clear()
+            assert fourier.pays(device, np.dtype(dtype)) is faster
+    fourier.pays.cache_clear()
 
 
 def test_blocks_for_gpus_transform_any_axis():

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from headwater.acml.costs import best, kept
 from headwater.acml.streams.programs import empty, floats, groups, on_device, operand, program
-from headwater.errors import UsageError
+from headwater.errors import HeadwaterError, UsageError
 from headwater.runtime import Device, Stream, stream
 
 _RADICES = (4, 2, 3, 5, 7, 11, 13)
@@ -114,9 +115,42 @@ def _launch(kernel: Any, items: tuple[int, int], *args: Any, device: Device) -> 
 
 def passes(n: int, dtype: np.dtype[Any], device: Device) -> tuple[Block, ...] | None:
     """The passes through local memory of a length on a real GPU; None for other devices."""
-    if device.kind != "opencl" or not device.is_gpu:
+    if device.kind != "opencl" or not device.is_gpu or n < 16 or not pays(device, dtype):
         return None
     return blocks(n, dtype, device.local_memory_bytes, device.max_group_size)
+
+
+_MEASURED = ((64, 4096), (8, 30030), (16, 1001))
+"""Sequences and lengths of the transforms that are measured: the first for time, all for right results."""
+
+
+@cache
+def pays(device: Device, dtype: np.dtype[Any]) -> bool:
+    """Whether passes through local memory are right and faster on the device than those of small radices, measured once
+    and kept."""
+
+    def measured() -> dict[str, Any]:
+        rng = np.random.default_rng(0)
+        try:
+            for at, shape in enumerate(_MEASURED):
+                value = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+                on, n = stream(value, device=device), shape[1]
+                ways = (None, blocks(n, dtype, device.local_memory_bytes, device.max_group_size))
+                first, second = (by_passes(on, n, 1, 1, 1.0, way).read() for way in ways)
+                if np.abs(first - second).max() > 100 * np.finfo(dtype).eps * np.abs(first).max():
+                    return {"pays": False}
+                if not at:
+                    before, after = (best(lambda way=way, on=on, n=n: _timed(on, n, way), 3) for way in ways)  # type: ignore[misc]
+        except HeadwaterError:
+            return {"pays": False}
+        return {"pays": after < before}
+
+    return bool(kept(("passes 1", device.name, device.description, device.driver, dtype.name), measured)["pays"])
+
+
+def _timed(value: Stream, n: int, way: tuple[Block, ...] | None) -> None:
+    by_passes(value, n, 1, 1, 1.0, way)
+    value.device.finish()
 
 
 def _passes(value: Stream, n: int, inner: int, direction: int, scale: float) -> Stream:

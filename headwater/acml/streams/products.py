@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
+from headwater.acml.costs import best, kept
 from headwater.acml.streams.programs import empty, floats, groups, on_device, operand, program, scalar, type_of
-from headwater.errors import UsageError
-from headwater.runtime import Device, Stream
+from headwater.errors import HeadwaterError, UsageError
+from headwater.runtime import Device, Stream, stream
 
 
 @dataclass(frozen=True)
@@ -80,13 +83,80 @@ def candidates(dtype: np.dtype[Any]) -> list[Tile]:
     return found
 
 
-def tile(device: Device, dtype: np.dtype[Any], m: int, n: int) -> Tile:
+LARGE = 512
+"""Products of at least so many rows and columns are cut on a GPU as was measured to be fastest there."""
+_MEASURED = 1024
+"""Rows and columns of the product that is measured."""
+
+
+def likely(dtype: np.dtype[Any]) -> list[Tile]:
+    """Tiles that may be the fastest for large products on a GPU; the first one is not buffered."""
+    tiles = {
+        "f": ((8, 8, 16, 8), (8, 8, 16, 16)),
+        "d": ((8, 4, 16, 8), (4, 4, 16, 8)),
+        "F": ((8, 4, 16, 8), (4, 4, 16, 8)),
+        "D": ((4, 4, 16, 8), (4, 2, 16, 8)),
+    }
+    return [_plain(dtype, LARGE), *(Tile(*sizes, True) for sizes in tiles[dtype.char])]
+
+
+@cache
+def fastest(device: Device, dtype: np.dtype[Any]) -> Tile:
+    """Of the likely tiles the one that was fastest on the device, measured once and kept. One whose results differ from
+    the first one's, or that the driver refuses, is out."""
+
+    def measured() -> dict[str, Any]:
+        rng = np.random.default_rng(0)
+        kinds: list[tuple[Matrix, Matrix, Matrix]] = []
+        for (m, n, k), turned in (((_MEASURED,) * 3, False), ((129, 131, 27), True)):  # whole vectors, and none
+            one = 1 + 0.5j if dtype.kind == "c" else 1
+            a, b, c = ((rng.standard_normal(shape) * one).astype(dtype) for shape in ((m, k), (k, n), (m, n)))
+            on = [stream(np.ascontiguousarray(x.T if turned else x), device=device) for x in (a, b, c)]
+            p, q, r = (matrix(s).T if turned else matrix(s) for s in on)
+            kinds.append((p, q, r))
+        scale = 1e3 * np.finfo(dtype).eps * sqrt(_MEASURED)
+
+        def results(cut: Tile) -> list[Any]:
+            for a, b, c in kinds:
+                gemm(1.0, a, b, 0.0, c, cut)
+            return [c.stream.read() for _, _, c in kinds]
+
+        def time(cut: Tile) -> float:
+            return best(lambda: _timed(*kinds[0], cut), 3)
+
+        plain, *others = likely(dtype)
+        wanted, seconds = results(plain), [time(plain)]
+        for cut in others:
+            try:
+                found = results(cut)
+                right = all(np.allclose(x, y, rtol=scale, atol=scale) for x, y in zip(found, wanted, strict=True))
+                seconds.append(time(cut) if right else inf)
+            except HeadwaterError:
+                seconds.append(inf)
+        return {"tile": seconds.index(min(seconds))}
+
+    names = "tile", device.name, device.description, device.driver, dtype.name, repr(likely(dtype))
+    return likely(dtype)[int(kept(names, measured)["tile"])]
+
+
+def _timed(a: Matrix, b: Matrix, c: Matrix, cut: Tile) -> None:
+    gemm(1.0, a, b, 0.0, c, cut)
+    c.stream.device.finish()
+
+
+def tile(device: Device, dtype: np.dtype[Any], m: int, n: int, k: int) -> Tile:
     """How products of such a size are cut on the device."""
+    if device.kind == "opencl" and device.is_gpu and min(m, n) >= LARGE and k >= 64:
+        return fastest(device, dtype)
     if not device.has_local_memory:
         return Tile(4, 4, 8, 0)
     if device.name == "cpu":
         return Tile(4, 64 // dtype.itemsize * 2, 4, 0)
-    side = 4 if min(m, n) >= 64 else 1
+    return _plain(dtype, min(m, n))
+
+
+def _plain(dtype: np.dtype[Any], least: int) -> Tile:
+    side = 4 if least >= 64 else 1
     return Tile(side, side, 16, 8 if dtype.itemsize >= 16 else 16)
 
 
@@ -97,9 +167,9 @@ def gemm(alpha: Any, a: Matrix, b: Matrix, beta: Any, c: Matrix, cut: Tile | Non
     m, n, k = c.rows, c.columns, a.columns
     if not m or not n:
         return
-    cut = cut or tile(device, dtype, m, n)
+    cut = cut or tile(device, dtype, m, n, k)
     if cut.buffered and (1 not in (a.row, a.column) or 1 not in (b.row, b.column)):
-        cut = Tile(4, 4, 16, 8)
+        cut = _plain(dtype, LARGE)
     options = f"-D T={kind} -D RM={cut.rows} -D RN={cut.columns} -D GROUP={cut.group}"
     options += f" -D DEPTH={cut.depth}" if cut.depth else ""
     options += " -D COMPLEX" if dtype.kind == "c" else ""
