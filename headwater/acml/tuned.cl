@@ -1,10 +1,45 @@
 // A matrix product for chips of GCN: C = A B, C m x n without gaps by rows, A given transposed (k x m by rows), for
 // sizes that are multiples of what a work-group makes. `tuned.toml` says the sizes that a chip takes.
-//
-// Tiles of DEPTH x (GROUP * RM) and DEPTH x (GROUP * RN), read as vectors of WIDTH by each of
-// GROUP x GROUP work-items, which makes RM x RN elements: rows in runs of WIDTH that are GROUP * WIDTH apart.
+// There are two kernels: with A in scalar registers (WAVES is defined), and with tiles in local memory.
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
+
+#ifdef WAVES
+// Without local memory: the RM rows of a wavefront's work-items are the same, so A goes through scalar registers, of which
+// an FMA takes one without a move. An item's RN columns lie beside those of the next; WAVES wavefronts of a group, one
+// below the other, find B in the first cache. k is a multiple of UNROLL.
+typedef JOIN(T, RN) W;
+
+__kernel __attribute__((reqd_work_group_size(64, WAVES, 1)))
+void product(__global const T *restrict a, __global const T *restrict b, __global T *restrict c, int m, int n, int k)
+{
+    const int wave = __builtin_amdgcn_readfirstlane(get_local_id(1)); // which the compiler does not know to be uniform
+    const int row = (get_group_id(1) * WAVES + wave) * RM, column = (get_group_id(0) * 64 + get_local_id(0)) * RN;
+    __global const T *left = a + row, *right = b + column;
+    W sums[RM];
+#pragma unroll
+    for (int i = 0; i < RM; ++i)
+        sums[i] = (W)(0);
+    for (int l = 0; l < k; l += UNROLL) {
+        W other[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u)
+            other[u] = JOIN(vload, RN)(0, right + u * n);
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u)
+#pragma unroll
+            for (int i = 0; i < RM; ++i)
+                sums[i] = fma((W)(left[u * m + i]), other[u], sums[i]);
+        left += UNROLL * m;
+        right += UNROLL * n;
+    }
+#pragma unroll
+    for (int i = 0; i < RM; ++i)
+        JOIN(vstore, RN)(sums[i], 0, c + (row + i) * n + column);
+}
+#else
+// Tiles of DEPTH x (GROUP * RM) and DEPTH x (GROUP * RN), read as vectors of WIDTH by each of
+// GROUP x GROUP work-items, which makes RM x RN elements: rows in runs of WIDTH that are GROUP * WIDTH apart.
 typedef JOIN(T, WIDTH) V;
 #define LOAD JOIN(vload, WIDTH)
 #define STORE JOIN(vstore, WIDTH)
@@ -59,3 +94,4 @@ void product(__global const T *a, __global const T *b, __global T *c, int m, int
             STORE(*(V *)(sums[i] + j * WIDTH), 0,
                   c + (row + (i / WIDTH * GROUP + y) * WIDTH + i % WIDTH) * n + column + (j * GROUP + x) * WIDTH);
 }
+#endif

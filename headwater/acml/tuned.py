@@ -1,7 +1,7 @@
 """Input: a chip's name. Output: the matrix product that was found fastest on its cycle model, and its rate there.
 
 `tuned.toml` holds a row a chip and type: the kernel's block, and the published rate with its source. VLIW chips have a
-kernel in ATI IL (`tuned_il.py`), chips of GCN one in OpenCL C (`tuned.cl`), as their authors had.
+kernel in ATI IL (`tuned_il.py`), chips of GCN one of two in OpenCL C (`tuned.cl`), as their authors had.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from headwater.errors import UsageError
 from headwater.runtime import compile
 
 _HERE = Path(__file__)
+SCALAR = {"rows": (8, 16), "columns": (2, 4), "waves": (2, 4), "unroll": (1, 2, 4)}
+"""What the tuner tries of the kernel in OpenCL C that has A in scalar registers."""
 CANDIDATES: dict[str, dict[str, tuple[int, ...]]] = {
     "il": {"rows": (1, 2), "columns": (1, 2, 3, 4), "unroll": (1, 2)},
     "opencl": {
@@ -80,7 +82,8 @@ def candidates(row: Entry) -> list[dict[str, int]]:
             block[side] % width for side in ("rows", "columns")
         )
 
-    return [block for block in found if whole(block)]
+    scalar = [dict(zip(SCALAR, values, strict=True)) for values in combinations(*SCALAR.values())]
+    return [block for block in found if whole(block)] + scalar
 
 
 def launch(row: Entry, block: dict[str, int], a: Any, b: Any, c: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -98,11 +101,12 @@ def launch(row: Entry, block: dict[str, int], a: Any, b: Any, c: Any) -> tuple[A
         size = n // width // block["columns"], m // width // block["rows"]
         return program.main[size, None], (*texels, words, c.view(np.float32).reshape(-1, 4))
     names = {"rows": "RM", "columns": "RN", "group": "GROUP", "width": "WIDTH", "depth": "DEPTH", "unroll": "UNROLL"}
+    names["waves"] = "WAVES"
     options = " ".join(f"-D {names[key]}={value}" for key, value in block.items())
     options += f" -D T={'double' if double else 'float'}"
     program = compile(_HERE.with_suffix(".cl"), options=options, device=row.chip)
-    group = block["group"]
-    return program.product[(n // block["columns"], m // block["rows"]), (group, group)], (a, b, c, m, n, k)
+    local = (64, block["waves"]) if "waves" in block else (block["group"], block["group"])
+    return program.product[(n // block["columns"], m // block["rows"]), local], (a, b, c, m, n, k)
 
 
 def simulate(row: Entry, block: dict[str, int], size: int = 0) -> tuple[float, float]:
