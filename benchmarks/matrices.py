@@ -73,9 +73,15 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="keep the figures there")
     options = parser.parse_args()
     if options.side < TILE or options.side % TILE:
-        raise hw.UsageError(f"--side {options.side} is not a multiple of {TILE}")
+        parser.error(f"--side {options.side} is not a multiple of {TILE}")
+    devices = options.devices.split(",")
+    try:
+        for device in devices:
+            hw.device(device)
+    except hw.HeadwaterError as error:
+        parser.error(str(error))
     found = {}
-    for device in options.devices.split(","):
+    for device in devices:
         sides = {name: product(device, name, options.side) for name in TYPES}
         found[device] = in_turn(sides, options.rounds)
         for name, rate in found[device].items():

@@ -150,6 +150,8 @@ def main() -> int:
     parser.add_argument("routine", nargs="*")
     count = 0
     names = parser.parse_args().routine or sorted(routines.rows())
+    if unknown := [name for name in names if name not in routines.rows()]:
+        parser.error(f"no routine is called {', '.join(unknown)}")
     for name in names:
         print(name, end="\r", file=sys.stderr, flush=True)
         for problem in check(name):

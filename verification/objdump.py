@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -62,6 +63,10 @@ def main() -> int:
     parser.add_argument("--objdump", default="llvm-objdump", help="LLVM's program (default: llvm-objdump)")
     parser.add_argument("--jobs", type=int, default=1, help="objdumps at a time (default: 1)")
     options = parser.parse_args()
+    if shutil.which(options.objdump) is None:
+        parser.error(f"there is no program {options.objdump}; --objdump names LLVM's")
+    if missing := [str(path) for path in options.files if not path.is_file()]:
+        parser.error(f"no such file: {', '.join(missing)}")
     known: dict[tuple[str, str, str], bool] = {}
     examples: dict[str, str] = {}
     total = wrong = 0

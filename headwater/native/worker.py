@@ -41,6 +41,7 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
         self._pid = 0
+        self._interrupted = False
 
     def start(self, module: str) -> None:
         """Start the process, without waiting until it is ready; it then already has the module that will be called."""
@@ -55,6 +56,8 @@ class Worker:
         """
         with self._lock:
             process = self._running(function.partition(":")[0])
+            if self._interrupted:  # while it was started
+                process.kill()
             assert process.stdin is not None
             assert process.stdout is not None
             late = threading.Event()
@@ -128,7 +131,8 @@ class Worker:
         )
 
     def interrupt(self) -> None:
-        """Have the call that another thread waits for fail."""
+        """Have the call that another thread waits for, or is about to make, fail, and all that follow."""
+        self._interrupted = True
         process = self._process
         if process is not None and self._pid == os.getpid():
             process.kill()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headwater.errors import InternalError
+from headwater.errors import InternalError, ResourceError
 from headwater.native import worker
 
 
@@ -24,3 +24,11 @@ def test_calls_at_once_have_processes_that_end_with_them(monkeypatch):
     assert all(one._process is None for one in made)
     assert worker.WORKER.call("base.numbers:natural", "3") == 3  # whatever another thread compiles goes on
     assert worker.WORKER._process is shared
+
+
+def test_a_call_is_interrupted_before_its_process_has_begun():
+    one = worker.Worker()
+    one.interrupt()
+    with pytest.raises(ResourceError, match="was killed"):
+        one.call("base.numbers:natural", "3")
+    one.stop()

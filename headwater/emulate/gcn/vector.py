@@ -113,8 +113,6 @@ def _choices(instruction: Instruction, operand: Source | Destination) -> range |
         return None
     if not isinstance(register, Register) or register.file != "v":
         return None
-    if register.dwords != 1:
-        raise InternalError(f"{instruction.row.name} has a 64-bit operand by index")
     return index_range(instruction, register)
 
 
@@ -123,18 +121,27 @@ def indexed_fetch(t: Translator, instruction: Instruction, operand: Source | Des
     choices = _choices(instruction, operand)
     if choices is None:
         return None
-    index = register_index(t, len(choices))
+    register = operand.register if isinstance(operand, Destination) else operand.value
+    assert isinstance(register, Register)
+    index = register_index(t, choices, register.dwords)
 
     def get(part: int) -> Wide:
         place = spread(t, choices, part, index)
-        return Value(t.b.emit(f"load {PART}, ptr {place}, align 64"), "u32", PART_LANES)
+        words = [Value(word, "u32", PART_LANES) for word in _loaded(t, place, register.dwords)]
+        if len(words) == 1:
+            return words[0]
+        if len(words) > 2:
+            return tuple(words)
+        high = t.b.binary("shl", t.b.resize(words[1], "u64"), Value("32", "u64"))
+        return t.b.binary("or disjoint", high, t.b.resize(words[0], "u64"))
 
     return get
 
 
-def register_index(t: Translator, count: int) -> str:
-    """M0's index, at most the last of ``count`` registers, as ``i64``."""
+def register_index(t: Translator, choices: range, dwords: int) -> str:
+    """M0's index, at most that of the last of ``choices`` from which ``dwords`` registers follow, as ``i64``."""
     b = t.b
+    count = len(choices) - dwords + 1
     index = b.emit(f"and i32 {t.regs.scalar(M0)}, 255")
     inside = b.intrinsic("umin", "u32", Value(index, "u32"), Value(str(count - 1), "u32"))
     return b.resize(inside, "u64").text
@@ -150,19 +157,29 @@ def spread(t: Translator, choices: range, part: int, index: str) -> str:
     return b.emit(f"getelementptr {PART}, ptr %registers, i64 {index}")
 
 
-def change_indexed(t: Translator, choices: range, part: int, index: str, change: Callable[[str], str]) -> None:
-    """Give the one with the index, of all these registers, what ``change`` makes of its value."""
+def _loaded(t: Translator, place: str, count: int) -> list[str]:
+    """So many registers from a place in the array on."""
+    b = t.b
+    places = [b.emit(f"getelementptr {PART}, ptr {place}, i64 {n}") if n else place for n in range(count)]
+    return [b.emit(f"load {PART}, ptr {here}, align 64") for here in places]
+
+
+def change_indexed(
+    t: Translator, choices: range, part: int, index: str, dwords: int, change: Callable[[list[str]], list[str]]
+) -> None:
+    """Give those from the index on, of all these registers, what ``change`` makes of their values."""
     b = t.b
     place = spread(t, choices, part, index)
-    new = change(b.emit(f"load {PART}, ptr {place}, align 64"))
-    b.line(f"store {PART} {new}, ptr {place}, align 64")
+    for n, new in enumerate(change(_loaded(t, place, dwords))):
+        here = b.emit(f"getelementptr {PART}, ptr {place}, i64 {n}") if n else place
+        b.line(f"store {PART} {new}, ptr {here}, align 64")
     for n, register in enumerate(choices):
         here = b.emit(f"getelementptr {PART}, ptr %registers, i64 {n}")
         t.regs.set_vector(register, part, b.emit(f"load {PART}, ptr {here}, align 64"))
 
 
-_CHOSEN = Register("v", 512, 1)
-"""No program's register, for what becomes that of the register that M0 names."""
+_CHOSEN = 512
+"""No program's register, for what becomes that of the first register that M0 names."""
 
 
 def indexed_writer(
@@ -170,20 +187,24 @@ def indexed_writer(
 ) -> Write:
     """A vector register whose number M0 is added to."""
     b = t.b
-    index = register_index(t, len(choices))
-    finish = vector_writer(t, instruction, replace(dest, register=_CHOSEN), exec_mask)
-    chosen = number(_CHOSEN)
+    dwords = dest.register.dwords
+    index = register_index(t, choices, dwords)
+    finish = vector_writer(t, instruction, replace(dest, register=Register("v", _CHOSEN, dwords)), exec_mask)
+    chosen = range(number(Register("v", _CHOSEN, 1)), number(Register("v", _CHOSEN, 1)) + dwords)
 
     def write(part: int, value: Wide, lanes: str | None) -> None:
-        def change(old: str) -> str:
-            t.regs.set_vector(chosen, part, old)
+        def change(old: list[str]) -> list[str]:
+            for register, before in zip(chosen, old, strict=True):
+                t.regs.set_vector(register, part, before)
             finish(part, value, lanes)
-            new = t.regs.vector(chosen, part)
+            new = [t.regs.vector(register, part) for register in chosen]
             if exec_mask.full:
                 return new
-            return b.emit(f"select {PART_MASK} {exec_mask.part(b, part)}, {PART} {new}, {PART} {old}")
+            mask = exec_mask.part(b, part)
+            pairs = zip(new, old, strict=True)
+            return [b.emit(f"select {PART_MASK} {mask}, {PART} {after}, {PART} {before}") for after, before in pairs]
 
-        change_indexed(t, choices, part, index, change)
+        change_indexed(t, choices, part, index, dwords, change)
 
     return write
 
@@ -586,7 +607,7 @@ def _writelane(t: Translator, instruction: Instruction) -> None:
     where = _value(scalar_operand(t, lane)).text
     b = t.b
     choices = _choices(instruction, dest)
-    index = "" if choices is None else register_index(t, len(choices))
+    index = "" if choices is None else register_index(t, choices, 1)
     known = where.lstrip("-").isdigit()
     if not known:
         lane_text = b.emit(f"and i32 {where}, 63")
@@ -605,7 +626,7 @@ def _writelane(t: Translator, instruction: Instruction) -> None:
         if choices is None:
             t.regs.set_vector(register, part, changed(part, t.regs.vector(register, part)))
         else:
-            change_indexed(t, choices, part, index, lambda old: changed(part, old))
+            change_indexed(t, choices, part, index, 1, lambda old: [changed(part, old[0])])
 
     t.later(thunk)
 

@@ -627,6 +627,8 @@ NAMED_BY_M0 = (
     ("SRC1,DST", "v_mac_f32 v7, v6, v9\nv_add_f32_e64 v8, v6, v10 clamp\nv_add_f16 v9, v9, v10"),
     ("SRC0,DST", "v_swap_b32 v10, v11"),
     ("DST", "v_swap_b32 v12, v15"),
+    ("SRC1,DST", "v_lshlrev_b64 v[13:14], 7, v[4:5]"),
+    ("SRC2,DST", "v_mad_u64_u32 v[15:16], vcc, v4, v5, v[6:7]"),
 )
 
 
