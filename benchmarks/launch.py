@@ -2,7 +2,6 @@
 and on the cpu those of the same sum in Brook+, `sum(a, b)`.
 
     python benchmarks/launch.py [--device cpu --device opencl …] [--json]
-    python benchmarks/launch.py --against CHECKOUT    # the cpu device here and of another version, in turn
 
 Each device's sides are timed in turn in one run, many rounds; medians are printed. On the cpu a launch has ended when
 the call returns; Brook+ calls make their result unless an `out` is given. On OpenCL devices the time is that of putting
@@ -15,13 +14,10 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
@@ -42,7 +38,6 @@ kernel void turn(global const float *a, global float *c, local float *t) {
 """
 BROOK_SOURCE = "kernel void sum(float a<>, float b<>, out float c<>) { c = a + b; }"
 N = 64
-PAIRS = 5
 ROUNDS, CALLS = 400, 20  # short rounds: a busy machine takes the processor away every few milliseconds
 
 
@@ -147,30 +142,11 @@ def opencl(name: str) -> dict[str, float]:
     )
 
 
-def against(checkout: str) -> None:
-    """Print the medians of this version and another one, each of some processes, by turns."""
-    here = str(Path(__file__).resolve().parents[1])
-    times: dict[str, list[dict[str, float]]] = {here: [], checkout: []}
-    for number in range(PAIRS):
-        for path in (here, checkout) if number % 2 else (checkout, here):
-            command = [sys.executable, str(Path(__file__).resolve()), "--device", "cpu", "--json"]
-            ran = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=True)
-            times[path].append(json.loads(ran.stdout)["cpu"])
-    for side in times[here][0]:
-        if side != "device":
-            new, old = (statistics.median(row[side] for row in times[path]) for path in (here, checkout))
-            print(f"  {side:42} {old:8.2f} µs, here {new:8.2f} µs: {new / old:.3f}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", action="append", help="by default cpu and every OpenCL device")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--against", metavar="CHECKOUT", help="another version of Headwater, to compare launches with")
     options = parser.parse_args()
-    if options.against:
-        against(options.against)
-        return
     names = options.device or [device.name for device in hw.devices()]
     results = {}
     for name in names:
