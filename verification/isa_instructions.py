@@ -568,7 +568,7 @@ def check(
 
 
 def compared(trials: list[Trial], target: str, mode: str) -> list[str]:
-    """What differs; where the translator fails for one trial, that is told and the others are tried without it."""
+    """What differs; where the translator fails for one trial, that is reported and the others are tried without it."""
     try:
         results = translated(trials, target, mode)
     except HeadwaterError as error:

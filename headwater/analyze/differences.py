@@ -14,7 +14,7 @@ _PART: Final = 0.1
 
 
 def differences(analysis: Analysis, simulated: Report) -> tuple[str, ...]:
-    """Sentences, the reasons that can be told from both; none if their times are near each other."""
+    """Sentences, the reasons that follow from both; none if their times are near each other."""
     estimate = analysis.estimate
     if not estimate.seconds or not simulated.seconds:
         return ()

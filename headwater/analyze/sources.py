@@ -74,7 +74,7 @@ class Built:
 
 
 def read(path_or_source: str | os.PathLike[str], options: str = "", language: str = "") -> Source:
-    """A kernel file, or source text. UsageError if it cannot be read, or if its language cannot be told."""
+    """A kernel file, or source text. UsageError if it cannot be read, or if its language cannot be determined."""
     found, name = sources.read(path_or_source, language)
     if isinstance(found, bytes):
         return Source(name, "machine", "", found, options)
@@ -90,7 +90,7 @@ def from_text(text: str, language: str = "", name: str = "<source>", options: st
 def build(source: Source, chip: Chip, given: Given | None = None) -> Built:
     """The source's kernels as machine code of the chip, analyzed.
 
-    ``given``: of the launch, by which trip counts may be told. Raises SourceError for errors in the
+    ``given``: of the launch, from which trip counts may follow. Raises SourceError for errors in the
     source, UsageError where the chip or the language does not fit.
     """
     given = given or Given()

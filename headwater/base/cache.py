@@ -181,7 +181,7 @@ class Cache:
     # -- whose it is -------------------------------------------------------------------------------------------------
 
     def _open(self) -> Path | None:
-        """Where the entries are; None if nowhere yet, or in a place that others can change: that is told once."""
+        """Where the entries are; None if nowhere yet, or in a place that others can change: that is reported once."""
         if self._examined or self._root is None or self.directory is None:
             return self._root
         place = examine(os.fspath(self.directory))
@@ -294,7 +294,8 @@ class Cache:
             try:
                 return self._fill(root, staged, key, files)
             except OSError as error:
-                # Errors of the builder itself are the caller's, a full disk included: it cannot be told apart safely.
+                # Errors of the builder itself are the caller's, a full disk included: they cannot be distinguished
+                # safely.
                 if callable(files):
                     raise
                 root = self._use_fallback(error, root)

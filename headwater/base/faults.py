@@ -5,11 +5,11 @@ from __future__ import annotations
 from headwater.errors import SourceError, Span
 
 _MOST = 20
-"""Faults that are told; clang stops at as many."""
+"""Faults that are reported; clang stops at as many."""
 
 
 class Consequence(SourceError):
-    """What goes wrong only because of a fault that has been told: it is not told itself."""
+    """What goes wrong only because of a fault that has been reported: it is not reported itself."""
 
 
 class Faults:

@@ -71,7 +71,7 @@ def examine(path: str, *, shared: bool = False) -> Place:
                     return Place(step, True, f"the link {step} belongs to {_user(found.st_uid)}")
                 target = os.readlink(step)
                 if links > _MOST_LINKS:
-                    return Place(step, False, "")  # whoever uses it is told of the loop
+                    return Place(step, False, "")  # whoever uses it learns of the loop
                 if target.startswith("/"):
                     current, status = "/", top
                 pending += target.split("/")[::-1]

@@ -46,7 +46,7 @@ class ExpressionChecker(Conversions):
         super().__init__(context, kernel)
         self.scopes: list[dict[str, Symbol]] = [{}]
         self.untold: set[str] = set()
-        """Unknown names that have been told of once."""
+        """Unknown names that have been reported once."""
 
     # ---- names
 

@@ -48,7 +48,7 @@ _READABLE = {
 
 
 _MOST_REPAIRS = 20
-"""Faulty statements of a kernel that are told; each one costs another look at the kernel."""
+"""Faulty statements of a kernel that are reported; each one costs another look at the kernel."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 

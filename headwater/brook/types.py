@@ -121,7 +121,7 @@ class Symbol:
     constant: bool = False
     c_name: str = ""
     faulty: bool = False
-    """Its declaration has a fault, which has been told."""
+    """Its declaration has a fault, which has been reported."""
 
     @property
     def is_array(self) -> bool:

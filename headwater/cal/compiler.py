@@ -13,7 +13,7 @@ from headwater.errors import HeadwaterError
 if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.il.model import Program
-    from headwater.isa.vliw.image import Image
+    from headwater.isa.vliw.image import ShaderImage
 
 VERSION = (1, 4, 0)
 """The interface that is kept: CAL 1.4, as in the Stream SDK 2.x and Catalyst 9 and 10."""
@@ -58,7 +58,7 @@ class CALobject:
     """A program for one target: its machine code and what belongs to it, and the IL that it was made of."""
 
     target: CALtarget
-    image: Image
+    image: ShaderImage
 
     @property
     def il(self) -> str | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headwater.cal.compiler import Encoding
     from headwater.cal.state import Resource
     from headwater.chips import Chip, Features
-    from headwater.isa.vliw.image import Image
+    from headwater.isa.vliw.image import ShaderImage
     from headwater.timing import Report
 
 PITCH_ELEMENTS = 64
@@ -98,7 +98,7 @@ class MachineBoard(Board):
 
 
 class _MachineLoaded(Loaded):
-    def __init__(self, board: MachineBoard, image: Image, il: str | None) -> None:
+    def __init__(self, board: MachineBoard, image: ShaderImage, il: str | None) -> None:
         self.declared_groups = check(parse(il)).declared_groups if il is not None and image.kind == "cs" else 0
         self.board = board
         self.image = image

@@ -168,7 +168,7 @@ def _image(args: Namespace) -> int:
 
 
 def source_suffix(data: bytes, language: str | None) -> str:
-    """The suffix of a file that would hold what standard input does. UsageError if that is not told."""
+    """The suffix of a file that would hold what standard input does. UsageError if that is not known."""
     from headwater import sources
 
     found = sources.language_of(data.decode("utf-8-sig", "replace"), "standard input", language)

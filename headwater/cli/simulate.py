@@ -43,7 +43,7 @@ examples:
 Outputs = dict[str, "Array"]
 _LINES = 12
 _TOLD = 6
-"""Of so many chips side by side each has its bottleneck told."""
+"""Of so many chips side by side each has its bottleneck shown."""
 _MOST_TIMES = 100_000
 _QUICK_INSTRUCTIONS = 1 << 20
 """Wavefronts' instructions of a launch that is replayed in about a tenth of a second."""

@@ -15,12 +15,12 @@ from headwater.errors import UsageError
 from headwater.opencl.kernels import hip_options
 
 if TYPE_CHECKING:
-    from headwater.isa.vliw.image import Image
+    from headwater.isa.vliw.image import ShaderImage
 
 Shown: TypeAlias = Callable[[int], str]
 """What to say of a line of IL: the source's name, line and text."""
 LISTING_SUFFIX = ".isa"
-"""Of a text that `headwater asm` takes for VLIW code without being told."""
+"""The word that makes `headwater asm` take a text for VLIW code."""
 IL_SUFFIX = ".il"
 SOURCE_SUFFIXES = (IL_SUFFIX, ".cl", ".br", ".brh", ".hip", ".cu")
 EMITTED = {"image": ".cal", "raw": ".bin", "asm": ".isa", "ir": ".il"}
@@ -41,10 +41,10 @@ def target(given: str | None, device: str | None) -> str:
     return chip.target if chip.is_vliw else ""
 
 
-def images(data: bytes, name: str, chosen: str) -> tuple[Image, ...]:
+def images(data: bytes, name: str, chosen: str) -> tuple[ShaderImage, ...]:
     """The programs of a file, or the one that raw machine code is when a target is given."""
     from headwater.isa.vliw import image_files
-    from headwater.isa.vliw.image import Image
+    from headwater.isa.vliw.image import ShaderImage
 
     if data[:4] == b"\x7fELF":
         found = image_files.read_all(data, name)
@@ -55,15 +55,15 @@ def images(data: bytes, name: str, chosen: str) -> tuple[Image, ...]:
         return wanted
     if not chosen:
         raise UsageError(f"{name} is not an image", hint="--target cypress, say, takes it for raw machine code")
-    return (Image(chosen, "cs", data),)
+    return (ShaderImage(chosen, "cs", data),)
 
 
-def compiled(args: Namespace, data: bytes, name: str) -> tuple[Image, ...]:
+def compiled(args: Namespace, data: bytes, name: str) -> tuple[ShaderImage, ...]:
     """The programs that source is for the chip that --device or --target names: the kernels that were asked for."""
     return tuple(image for image, _ in _with_sources(args, data, name))
 
 
-def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Image, Shown], ...]:
+def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[ShaderImage, Shown], ...]:
     """The same, and what to say of the lines of each program's IL."""
     from headwater import chips
     from headwater.cli.options import build_options
@@ -108,8 +108,8 @@ def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Image,
 
 
 def _chosen(
-    wanted: Sequence[str], known: Iterable[str], found: Sequence[tuple[Image, Shown]], name: str
-) -> tuple[tuple[Image, Shown], ...]:
+    wanted: Sequence[str], known: Iterable[str], found: Sequence[tuple[ShaderImage, Shown]], name: str
+) -> tuple[tuple[ShaderImage, Shown], ...]:
     """The programs of the names that were asked for. UsageError for one that there is not."""
     from headwater.runtime.program import unknown_kernel
 
@@ -158,14 +158,14 @@ def disassembly(args: Namespace, data: bytes, name: str, chosen: str, shape: str
     return "\n".join(head + text for head, text in zip(heads, texts, strict=True))
 
 
-def _only(found: Sequence[Image], name: str) -> Image:
+def _only(found: Sequence[ShaderImage], name: str) -> ShaderImage:
     if len(found) > 1:
         which = ", ".join(f"{i.name} for {i.target}" for i in found)
         raise UsageError(f"{name} has more than one program: {which}", hint="choose one by --kernel or --target")
     return found[0]
 
 
-def emitted(found: tuple[Image, ...], name: str, emit: str) -> bytes:
+def emitted(found: tuple[ShaderImage, ...], name: str, emit: str) -> bytes:
     """What ``headwater compile`` writes, of `EMITTED`. UsageError where that is one program, and there are more."""
     from headwater.isa.vliw import image_files, image_text
 
@@ -175,7 +175,7 @@ def emitted(found: tuple[Image, ...], name: str, emit: str) -> bytes:
     return one.code if emit == "raw" else (one.il if emit == "ir" else image_text.text(one, exact=True)).encode()
 
 
-def _as_json(image: Image) -> dict[str, Any]:
+def _as_json(image: ShaderImage) -> dict[str, Any]:
     from headwater.isa.vliw import printer
 
     count = 0

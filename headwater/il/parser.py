@@ -44,7 +44,7 @@ def parse(text: str, filename: str = "<source>") -> Program:
     """Read a program.
 
     SourceError, with line and column, for whatever is not IL: unknown operations (the nearest is named), modifiers
-    that an operation does not take, operands that are missing or too many. All such lines are told.
+    that an operation does not take, operands that are missing or too many. All such lines are reported.
     """
     return _Parser(text, filename).program()
 

@@ -84,7 +84,7 @@ def _elsewhere(address: int, nbytes: int, extents: Sequence[Extent]) -> str:
 
 
 def place_in(address: int, nbytes: int, extents: Sequence[Extent]) -> str:
-    """Where an address lies, told by the nearest allocation."""
+    """Where an address lies, described by the nearest allocation."""
     if not extents:
         return f"at address {address:#x}, which belongs to no argument"
 

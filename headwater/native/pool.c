@@ -47,7 +47,7 @@ static void run(struct launch_block *block, void *scratch)
         ((entry_function *)block->entry)(block, (void *)block->args, scratch);
 }
 
-/* Let nobody else in and a helper out; whether that ends a launch whose end is to be told. */
+/* Let nobody else in and a helper out; whether that ends a launch whose end is to be reported. */
 static int leave(struct launch_block *block)
 {
     i64 old = seen(&block->state), left;
@@ -120,7 +120,7 @@ EXPORT i64 hw_work(struct launch_block *block, void *scratch)
     return leave(block);
 }
 
-/* Wait for launches and work on them until none has come for a while (0), or one ended whose end is to be told. */
+/* Wait for launches and work on them until none has come for a while (0), or one ended whose end is to be reported. */
 EXPORT struct launch_block *hw_serve(struct board *board, struct box *box, i64 spins)
 {
     struct launch_block *ended = 0;

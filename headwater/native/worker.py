@@ -201,7 +201,7 @@ def _answer(module: str) -> None:
             answer = ("error", error)
         except MemoryError:
             answer = ("error", ResourceError("out of memory while compiling the kernel"))
-        except Exception as error:  # whatever else goes wrong in there is a defect, told as one
+        except Exception as error:  # whatever else goes wrong in there is a defect, and reported as one
             answer = ("error", InternalError(f"{type(error).__name__} while compiling the kernel: {error}"))
         limit.until = math.inf
         send(answers, answer)

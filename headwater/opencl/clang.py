@@ -110,7 +110,7 @@ _PLAIN = {  # options of clBuildProgram (OpenCL 3.0 API specification, 5.8.6) th
 _BROOK = {"-a", "-pp"}
 """Options of another language, which the command line offers for all."""
 # Hints to a driver that change nothing here: argument info is always made, LLVM always optimises, and accesses are
-# never told apart by their types (`headwater.llvm.modules`).
+# never distinguished by type (`headwater.llvm.modules`).
 _DRIVER_HINTS = {"-cl-kernel-arg-info", "-cl-opt-disable", "-cl-no-subgroup-ifp", "-cl-strict-aliasing"}
 _IGNORED = _DRIVER_HINTS | {"-O0", "-O1", "-O2", "-O3"}
 _CONTRACT_FAST = {"-cl-mad-enable", "-cl-fast-relaxed-math", "-cl-unsafe-math-optimizations"}

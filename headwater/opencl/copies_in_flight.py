@@ -282,7 +282,7 @@ class _Body:
         return value if factor == "1" else self._let(f"mul {address} {value}, {factor}")
 
     def _key(self, pointer: Value) -> str:
-        """An address, in all address spaces told apart."""
+        """An address with its address space."""
         address, where = self.target.address, f"{pointer.ty} {pointer.text}"
         local = pointer.ty.space == _LOCAL and self.target.chip
         if local and self.generic:

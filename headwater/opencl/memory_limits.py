@@ -51,7 +51,7 @@ def located_at_largest(source: str, filename: str, options: str) -> Iterator[Non
 
 
 def largest(space: str, source: str, filename: str, options: str) -> tuple[Span, str]:
-    """Where the largest variable is declared, and that line's text; the file alone where that cannot be told."""
+    """Where the largest variable is declared, and that line's text; the file alone where that cannot be determined."""
     from headwater.opencl import clang, unsupported
     from headwater.opencl.source_locations import Places
 

@@ -143,7 +143,7 @@ def _dynamic(t: Values, name: str, element: Any) -> Handle:
     kind = Array(f"{element.name}[:]", element, 1, "local")
 
     def unknown(axis: int) -> Expr:
-        raise Refused(f"the launch says how long {name} is, and the kernel is not told", "pass its length, too")
+        raise Refused(f"the launch says how long {name} is, and the kernel does not know it", "pass its length, too")
 
     return Handle(kind, c_name(name), unknown, origins=frozenset({name}))
 

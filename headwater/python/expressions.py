@@ -37,7 +37,7 @@ class Refused(Exception):
 
 
 class Unclear(Exception):
-    """An expression with something whose fault has been told already."""
+    """An expression with something whose fault has been reported already."""
 
 
 ATOM, UNARY, MULTIPLY, ADD, SHIFT, COMPARE, EQUAL, AND, XOR, OR, LOGICAL_AND, LOGICAL_OR, TERNARY = range(13, 0, -1)

@@ -1,7 +1,7 @@
 """Input: a Python function and the types of its arguments. Output: OpenCL C.
 
 The body is visited until the variables' types do not change any more: reads see the types of the pass before, and each
-pass collects what is assigned anew. All errors of the last pass are told together.
+pass collects what is assigned anew. All errors of the last pass are reported together.
 """
 
 from __future__ import annotations

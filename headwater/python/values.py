@@ -266,7 +266,9 @@ class Values(ABC):
 
     def _local_parameter(self, name: str, kind: LocalPointer) -> Handle:
         def unknown(axis: int) -> NoReturn:
-            raise Refused(f"the launch says how long {name} is, and the kernel is not told", "pass its length, too")
+            raise Refused(
+                f"the launch says how long {name} is, and the kernel does not know it", "pass its length, too"
+            )
 
         made = Array(kind.name, kind.element, 1, "local")
         return Handle(made, c_name(name), unknown, origins=frozenset({name}))

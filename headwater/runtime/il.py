@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from headwater.chips import Chip
     from headwater.il.translation import Parameter, StepNeeded, Translation
-    from headwater.isa.vliw.image import Image
+    from headwater.isa.vliw.image import ShaderImage
     from headwater.runtime.events import Event
 
 _ELEMENT_BYTES = 16  # constant and global buffers are made of four 32-bit lanes
@@ -43,7 +43,7 @@ class IlProgram(Program["IlKernel"]):
     language = "il"
 
     def __init__(
-        self, source: str, filename: str, options: str, device: Device | None, images: Sequence[Image] = ()
+        self, source: str, filename: str, options: str, device: Device | None, images: Sequence[ShaderImage] = ()
     ) -> None:
         from headwater.il.cached_translation import translation_of
         from headwater.il.translation import Translation
@@ -71,7 +71,7 @@ class _Translated(ClProgram):
         filename: str,
         options: str,
         device: Device | None,
-        images: Sequence[Image],
+        images: Sequence[ShaderImage],
     ) -> None:
         self._images = images
         self._text = text
@@ -113,7 +113,7 @@ class _Translated(ClProgram):
             built = self.built[target] = made
         return built
 
-    def _image(self, chip: Chip) -> Image:
+    def _image(self, chip: Chip) -> ShaderImage:
         """The program's machine code for a chip: the file's, or compiled now where it was no file of machine code."""
         if not self._images:
             from headwater.runtime.vliw.images import image_of

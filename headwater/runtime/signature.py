@@ -72,7 +72,7 @@ def parse_type(name: str) -> tuple[str, int] | None:
 
 
 def argument_type(arg: ArgInfo) -> tuple[str, int] | None:
-    """`parse_type` of an argument, typedefs resolved where the compiler told."""
+    """`parse_type` of an argument, typedefs resolved where the compiler gave them."""
     return parse_type(arg.type_name) or parse_type(getattr(arg, "base_type", ""))
 
 

@@ -25,7 +25,7 @@ INTERVAL: Final = 64
 SPREAD: Final = 4
 """A snapshot is dropped if those beside it are less than a SPREAD-th of their age apart."""
 LIMIT: Final = 10_000_000
-"""Instructions that one call runs, unless it is told otherwise."""
+"""Instructions that one call runs by default."""
 
 _DWORDS: np.dtype[Any] = np.dtype(np.uint32)
 _BYTES: np.dtype[Any] = np.dtype(np.uint8)

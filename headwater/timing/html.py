@@ -25,7 +25,7 @@ WAIT_COLOURS: Final = {
 _CURVE: Final = 4
 """Values of a figure from which on times are shown as a curve."""
 _MOST_TOLD: Final = 16
-"""Reports that are told in full, some 30 KB each: of sweeps the table has the others."""
+"""Reports that are shown in full, some 30 KB each: of sweeps the table has the others."""
 _FOOT: Final = (
     "Made by headwater simulate. docs/timing.md of Headwater says what is modelled, docs/accuracy.md how true it is."
 )

@@ -159,7 +159,7 @@ def _units(chip: Chip, timeline: bool | range) -> range:
 
 
 def machine_of(launch: Any) -> Machine:
-    """What a launch ran. UsageError if its time cannot be told from a trace."""
+    """What a launch ran. UsageError if its time cannot be determined from a trace."""
     from headwater.runtime.vliw.launch import ShaderLaunch
 
     if isinstance(launch, ShaderLaunch):

@@ -22,7 +22,7 @@ _COUNTING = re.compile(r"atomic_(add|sub|rsub|inc|dec|fadd|f?add_\w+|pk_add)")
 
 
 class Spinning(UsageError):
-    """A kernel's time cannot be told from a trace, as it waits for other work-groups."""
+    """A kernel's time cannot be determined from a trace, as it waits for other work-groups."""
 
 
 def refuse_spinning(code: CodeObject, kernel: str) -> None:

@@ -72,7 +72,7 @@ static u64 write_lines(struct gpu *g, u32 line, u32 count, u64 time, u32 work, u
     return dram_access(&m->dram, channel, above, time, count, count * bytes, 1 + part) + k->l2_cycles / 2;
 }
 
-/* What sets of textures are told from: a line's number, scrambled, as tiles are, so that rows of a power of two do not all want
+/* How sets of textures are chosen: a line's number, scrambled, as tiles are, so that rows of a power of two do not all want
    the same. */
 static inline u32 scrambled(u32 line) { return line ^ line >> 3 ^ line >> 6 ^ line >> 9 ^ line >> 12; }
 

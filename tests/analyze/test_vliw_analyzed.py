@@ -174,14 +174,14 @@ def test_an_image_file(tmp_path):
     from headwater.isa.vliw import image_files
     from headwater.isa.vliw.compiler import compile_program
     from headwater.isa.vliw.encode import encode
-    from headwater.isa.vliw.image import Image
+    from headwater.isa.vliw.image import ShaderImage
 
     chip = chips.find("hd5870")
     made = compile_program(parse(LOOP.replace("STEP", "y"), "k.il"), chip)
     path = tmp_path / "k.elf"
     path.write_bytes(
         image_files.write(
-            Image(chip.target, made.kind, encode(made.shader), gprs=made.gprs, stack_entries=made.stack_entries)
+            ShaderImage(chip.target, made.kind, encode(made.shader), gprs=made.gprs, stack_entries=made.stack_entries)
         )
     )
     a = analyzed(str(path), "hd5870")

@@ -9,11 +9,11 @@ from vliw_samples import COMPUTE, KERNEL, LOOP, METADATA, OBJECTS, PIXEL, opencl
 
 from headwater.errors import CodeObjectError, HeadwaterError, SourceError, UsageError
 from headwater.isa.vliw import image_cal, image_files, image_text
-from headwater.isa.vliw.image import Image
+from headwater.isa.vliw.image import ShaderImage
 
 
 @pytest.mark.parametrize("made", [PIXEL, KERNEL, replace(KERNEL, group_size=None, abi="headwater")])
-def test_image_is_read_as_it_was_written(made: Image) -> None:
+def test_image_is_read_as_it_was_written(made: ShaderImage) -> None:
     data = image_files.write(made)
     assert image_files.is_image(data)
     assert image_files.read(data) == made

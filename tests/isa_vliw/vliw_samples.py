@@ -6,7 +6,7 @@ from pathlib import Path
 from headwater.isa.gcn.objects import KernelArg
 from headwater.isa.vliw.assembly import parse
 from headwater.isa.vliw.encode import encode
-from headwater.isa.vliw.image import Argument, Image
+from headwater.isa.vliw.image import Argument, ShaderImage
 
 # A pixel shader of RV770 with a loop, in the words of AMD's Stream KernelAnalyzer.
 LOOP = """\
@@ -87,7 +87,7 @@ def cases() -> list[tuple[str, str, bytes, str]]:
 CASES = cases()
 OBJECTS = Path(__file__).parent / "llvm_objects"
 
-PIXEL = Image(
+PIXEL = ShaderImage(
     target="rv770",
     kind="ps",
     code=encode(parse(LOOP, "r700")),
@@ -104,7 +104,7 @@ PIXEL = Image(
     il="il_ps_2_0\nend\n",
     lines=((1, 2), (), (3,)),
 )
-KERNEL = Image(
+KERNEL = ShaderImage(
     target="cypress",
     kind="cs",
     code=encode(parse(COMPUTE, "evergreen")),

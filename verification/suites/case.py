@@ -1,4 +1,4 @@
-"""What is told of a suite's kernel: where its source lies, its data, its launches, and which results count."""
+"""A suite's kernel: where its source is, its data, its launches, and which results count."""
 
 from __future__ import annotations
 

@@ -158,7 +158,8 @@ def _preprocessed(unit: Unit, device: Device) -> str:
     return _MARKER.sub(line_of, text)
 
 
-# -- what is told of kernels -----------------------------------------------------------------------------------------
+# -- what OpenCL asks about kernels
+# -----------------------------------------------------------------------------------------
 
 
 def kernel_records(program: DeviceProgram) -> list[Any]:

@@ -66,7 +66,7 @@ void hw_call_back(cl_event event) {
     if (!call)
       return;
     told(event);
-    // A command that failed is told of as such; else the callback hears the status that it asked for.
+    // A command that failed is reported as failed; else the callback gets the status that it asked for.
     call->call(event, status < 0 ? status : call->status, call->data);
     free(call);
   }

@@ -16,7 +16,7 @@ _OWN = frozenset((LOCAL, PRIVATE))
 
 
 def written(function: Function) -> tuple[int, ...] | None:
-    """The numbers of the arguments, sorted; None if it cannot be told."""
+    """The numbers of the arguments, sorted; None if it cannot be determined."""
     made: dict[str, int] = {}
     for number, param in enumerate(function.params):
         if param.ty.kind == "ptr" and param.ty.space not in _OWN and "byref" not in param.attributes:

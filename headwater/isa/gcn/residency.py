@@ -12,7 +12,7 @@ from headwater.isa.gcn.model import Instruction, Register
 
 
 def without_status(instruction: Instruction) -> tuple[Instruction, Register | None]:
-    """The instruction itself, and None, if nothing is told of residency."""
+    """The instruction itself, and None, if residency is not asked for."""
     dest = instruction.dest("D")
     if instruction.row.encoding != "MUBUF" or not instruction.fields.get("tfe"):
         return instruction, None

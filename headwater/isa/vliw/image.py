@@ -1,4 +1,4 @@
-"""One program for the VLIW machines, with what a launch must know of it: ``Image``."""
+"""One program for the VLIW machines, with what a launch must know of it: ``ShaderImage``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class ShaderImage:
     """One program for one chip, with what the driver must know to start it.
 
     ``kind``: "ps" for pixel, "cs" for compute shaders. Ids are those of IL: ``resources`` i#, ``outputs`` o#, ``uavs``

@@ -1,4 +1,4 @@
-"""CAL images, AMD's executables for the VLIW machines: their bytes on one side, ``Image`` on the other.
+"""CAL images, AMD's executables for the VLIW machines: their bytes on one side, ``ShaderImage`` on the other.
 
 An encoding dictionary leads, for each chip, to a note segment (registers to set, inputs, outputs, constant buffers, …)
 and to a load segment with machine code and constants. Sources: AMD, CAL Programming Guide 2.0, appendix B "CAL Binary
@@ -18,7 +18,7 @@ from headwater.chips.vliw_isas import GENERATION_OF_TARGET, TRAITS
 from headwater.errors import UsageError
 from headwater.isa.elf import PT_LOAD, PT_NOTE, Elf, Note, Section, Segment
 from headwater.isa.gcn.objects import KernelArg
-from headwater.isa.vliw.image import EM_CAL_IMAGE, OSABI_CAL, Argument, Image
+from headwater.isa.vliw.image import EM_CAL_IMAGE, OSABI_CAL, Argument, ShaderImage
 
 # CALtarget's ordinal and 1 is the machine of a dictionary's entry. Chips that LLVM has no processor of their own for
 # have that of their kin.
@@ -47,7 +47,7 @@ _LDS_ALLOC = 0xA23A
 _GPR_MANAGEMENT = 0x2301
 
 
-def read(elf: Elf) -> tuple[Image, ...]:
+def read(elf: Elf) -> tuple[ShaderImage, ...]:
     """The programs for all VLIW chips that the file has. Raises CodeObjectError.
 
     The binaries of AMD's OpenCL 1.x driver have another encoding before a chip's: IL as tokens, under the number of
@@ -57,8 +57,8 @@ def read(elf: Elf) -> tuple[Image, ...]:
     if dictionary is None:
         raise elf.error("has no encoding dictionary", hint="it is not a CAL image, or damaged")
     table = elf.bytes_at(dictionary.offset, dictionary.file_size, "the encoding dictionary")
-    images: list[Image] = []
-    tokens: list[Image] = []
+    images: list[ShaderImage] = []
+    tokens: list[ShaderImage] = []
     others = []
     for machine, _, offset, size, _ in _ENTRY.iter_unpack(table[: len(table) // _ENTRY.size * _ENTRY.size]):
         if machine not in MACHINES:
@@ -78,7 +78,7 @@ def _segment(elf: Elf, kind: int, start: int, end: int) -> Segment:
     raise elf.error(f"has an encoding without {'notes' if kind == PT_NOTE else 'code'}")
 
 
-def _image(elf: Elf, target: str, start: int, end: int) -> tuple[_Facts, Image]:
+def _image(elf: Elf, target: str, start: int, end: int) -> tuple[_Facts, ShaderImage]:
     notes = _segment(elf, PT_NOTE, start, end)
     load = _segment(elf, PT_LOAD, start, end)
 
@@ -152,7 +152,7 @@ class _Facts:
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as fault:
             raise elf.error(f"has a damaged note of Headwater: {type(fault).__name__} {fault}") from None
 
-    def image(self, *, code: bytes, constants: bytes, il: str) -> Image:
+    def image(self, *, code: bytes, constants: bytes, il: str) -> ShaderImage:
         info, fields = self.info, self.fields
         is_compute = _THREADS in info
         resources = info.get(_resources_register(self.target, is_compute), 0)
@@ -161,7 +161,7 @@ class _Facts:
         group = (sizes[0], sizes[1], sizes[2]) if all(sizes) else ((threads, 1, 1) if threads else None)
         fields.setdefault("clause_temporaries", info.get(_GPR_MANAGEMENT, 0) >> 28)
         fields.setdefault("scratch_bytes", info.get(_MAX_SCRATCH, 0) * 16)
-        return Image(
+        return ShaderImage(
             target=self.target,
             kind="cs" if is_compute else "ps",
             code=code,
@@ -194,8 +194,9 @@ def written_arguments(args: Sequence[Argument]) -> list[object]:
 # ---- writing
 
 
-def write(images: Sequence[Image]) -> bytes:
-    """A file with these programs. Several for one chip, told apart by their names, are ours: AMD's have one for each.
+def write(images: Sequence[ShaderImage]) -> bytes:
+    """A file with these programs. Several for one chip, distinguished by their names, are ours: AMD's have one for
+    each.
 
     Raises UsageError where two are the same, or one is for a chip that CAL has not.
     """
@@ -226,7 +227,7 @@ def _resources_register(target: str, is_compute: bool) -> int:
     return (traits.compute_resources if is_compute else traits.pixel_resources) // 4
 
 
-def _notes(image: Image) -> bytes:
+def _notes(image: ShaderImage) -> bytes:
     compute = image.kind == "cs"
     resources = image.gprs & 0xFF | (image.stack_entries & 0xFF) << 8
     info = [(_resources_register(image.target, compute), resources), (_GPR_MANAGEMENT, image.clause_temporaries << 28)]
@@ -263,7 +264,7 @@ def _notes(image: Image) -> bytes:
 class _File:
     """An ELF file of 32 bits, laid out as AMD's: headers, dictionary, then each encoding's notes and segment."""
 
-    def __init__(self, images: Sequence[Image], machines: Sequence[int]) -> None:
+    def __init__(self, images: Sequence[ShaderImage], machines: Sequence[int]) -> None:
         self.names = b"\0.shstrtab\0.text\0.data\0.symtab\0.strtab\0.il\0"
         segments = 1 + 2 * len(images)
         sections = 2 + sum(5 if image.il else 4 for image in images)
@@ -299,7 +300,7 @@ class _File:
         self.body += data
         return at
 
-    def _encoding(self, image: Image, machine: int) -> None:
+    def _encoding(self, image: ShaderImage, machine: int) -> None:
         notes = _notes(image)
         start = self._put(notes)
         self.segments.append(self._segment(PT_NOTE, start, len(notes)))

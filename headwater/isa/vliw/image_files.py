@@ -1,4 +1,4 @@
-"""Reads and writes files with machine code for the VLIW machines: an ``Image`` for each program.
+"""Reads and writes files with machine code for the VLIW machines: a ``ShaderImage`` for each program.
 
 Three kinds of files are read: CAL images (`headwater.isa.vliw.image_cal`, which are also written), objects of LLVM's
 r600 back end (`image_llvm`), and the binaries of AMD's OpenCL 1.x driver (`image_opencl`), which hold CAL images.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from headwater.errors import CodeObjectError, HeadwaterError
 from headwater.isa.elf import Elf
-from headwater.isa.vliw.image import EM_AMDGPU, EM_CAL_IMAGE, EM_CAL_OBJECT, Image
+from headwater.isa.vliw.image import EM_AMDGPU, EM_CAL_IMAGE, EM_CAL_OBJECT, ShaderImage
 
 
 def is_image(data: bytes) -> bool:
@@ -30,7 +30,7 @@ def is_image(data: bytes) -> bool:
         return False
 
 
-def read_all(data: bytes, filename: str = "<image>") -> tuple[Image, ...]:
+def read_all(data: bytes, filename: str = "<image>") -> tuple[ShaderImage, ...]:
     """All programs of a file: one for each chip of a CAL image, each kernel of an object or OpenCL binary.
 
     Raises CodeObjectError where it is none of these, damaged, or only for chips that are no VLIW machines.
@@ -49,7 +49,7 @@ def read_all(data: bytes, filename: str = "<image>") -> tuple[Image, ...]:
     return image_opencl.read(elf)
 
 
-def read(data: bytes, filename: str = "<image>", *, target: str = "", name: str = "") -> Image:
+def read(data: bytes, filename: str = "<image>", *, target: str = "", name: str = "") -> ShaderImage:
     """The one program of a file, or the one for ``target`` or called ``name``. Raises CodeObjectError."""
     images = read_all(data, filename)
     found = [image for image in images if target in ("", image.target) and name in ("", image.name)]
@@ -61,7 +61,7 @@ def read(data: bytes, filename: str = "<image>", *, target: str = "", name: str 
     raise CodeObjectError(f"{filename}: the file {problem}; it has {has}")
 
 
-def write(*images: Image) -> bytes:
+def write(*images: ShaderImage) -> bytes:
     """A CAL image with these programs, each for another chip or of another name. Raises UsageError."""
     from headwater.isa.vliw import image_cal
 

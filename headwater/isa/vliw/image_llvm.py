@@ -1,4 +1,4 @@
-"""Input: objects of LLVM's r600 back end. Output: an ``Image`` for each kernel.
+"""Input: objects of LLVM's r600 back end. Output: a ``ShaderImage`` for each kernel.
 
 Such an object is a relocatable ELF file of 32 bits whose flags name the processor, with all functions in .text and, for
 each, registers and their values in .AMDGPU.config (LLVM, lib/Target/AMDGPU, R600AsmPrinter.cpp). Kernels find
@@ -12,7 +12,7 @@ import struct
 
 from headwater.chips.vliw_isas import GENERATION_OF_TARGET, TRAITS
 from headwater.isa.elf import ET_REL, SHT_REL, Elf, Section
-from headwater.isa.vliw.image import EM_AMDGPU, Image
+from headwater.isa.vliw.image import EM_AMDGPU, ShaderImage
 
 # LLVM, User Guide for AMDGPU Backend, "AMDGPU ELF Header e_flags": EF_AMDGPU_MACH_R600_….
 _TARGETS = (
@@ -32,7 +32,7 @@ def is_object(elf: Elf) -> bool:
     return elf.machine == EM_AMDGPU and not elf.is_64 and 0 < elf.flags & 0xFF < len(_TARGETS)
 
 
-def read(elf: Elf) -> tuple[Image, ...]:
+def read(elf: Elf) -> tuple[ShaderImage, ...]:
     """A program for each function. Raises CodeObjectError."""
     if not is_object(elf) or elf.kind != ET_REL:
         raise elf.error("is not an object of LLVM's r600 back end", hint="GCN code objects are read by the GCN chips")
@@ -56,7 +56,7 @@ def read(elf: Elf) -> tuple[Image, ...]:
         resources = next((values[register] for register in _RESOURCES if register in values), 0)
         compute = not _COMPUTE_RESOURCES.isdisjoint(values) or _LDS_ALLOC in values
         images.append(
-            Image(
+            ShaderImage(
                 target=target,
                 kind="cs" if compute else "ps",
                 code=code[symbol.value : symbol.value + symbol.size],

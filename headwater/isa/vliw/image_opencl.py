@@ -1,4 +1,4 @@
-"""Input: the binaries of AMD's OpenCL 1.x driver for Evergreen and Northern Islands. Output: ``Image``.
+"""Input: the binaries of AMD's OpenCL 1.x driver for Evergreen and Northern Islands. Output: ``ShaderImage``.
 
 Such a file is an ELF file that holds, for each kernel, its arguments as text (``__OpenCL_NAME_metadata``) and a CAL
 image (``__OpenCL_NAME_kernel``); see `headwater.isa.gcn.amdcl`, which reads those for later chips.
@@ -13,7 +13,7 @@ from headwater.errors import CodeObjectError, HeadwaterError
 from headwater.isa.elf import Elf
 from headwater.isa.gcn.amdcl import argument
 from headwater.isa.vliw import image_cal
-from headwater.isa.vliw.image import EM_CAL_IMAGE, EM_CAL_OBJECT, Argument, Image
+from headwater.isa.vliw.image import EM_CAL_IMAGE, EM_CAL_OBJECT, Argument, ShaderImage
 
 _PREFIX = "__OpenCL_"
 _SUFFIX = "_kernel"
@@ -56,7 +56,7 @@ def _kernels(contents: Mapping[str, bytes]) -> dict[str, bytes]:
     }
 
 
-def read(elf: Elf) -> tuple[Image, ...]:
+def read(elf: Elf) -> tuple[ShaderImage, ...]:
     """The program of each kernel, and for each chip. Raises CodeObjectError."""
     contents = _contents(elf)
     kernels = _kernels(contents)
@@ -66,7 +66,7 @@ def read(elf: Elf) -> tuple[Image, ...]:
             hint="CAL images, objects of LLVM's r600 back end and binaries of AMD's OpenCL 1.x driver have",
         )
     data = contents.get("__OpenCL_0_global") or contents.get("__OpenCL_2_global") or b""
-    images: list[Image] = []
+    images: list[ShaderImage] = []
     for name, inner in kernels.items():
         metadata = contents.get(f"{_PREFIX}{name}_metadata")
         if metadata is None:
@@ -77,7 +77,7 @@ def read(elf: Elf) -> tuple[Image, ...]:
     return tuple(images)
 
 
-def _described(elf: Elf, image: Image, text: str) -> Image:
+def _described(elf: Elf, image: ShaderImage, text: str) -> ShaderImage:
     lines = [line[1:].split(":") for line in text.splitlines() if line.startswith(";")]
     types = {words[1]: ":".join(words[2:]) for words in lines if words[0] == "reflection" and len(words) > 2}
     args: list[Argument] = []

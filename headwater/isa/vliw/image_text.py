@@ -1,4 +1,4 @@
-"""An ``Image`` as text, and such text as an ``Image``: the disassembly, then what the driver must know.
+"""A ``ShaderImage`` as text, and such text as a ``ShaderImage``: the disassembly, then what the driver must know.
 
 The second part is lines ``NAME = value`` as AMD's Stream KernelAnalyzer puts them behind the disassembly; names that it
 has no word for are Headwater's.
@@ -15,7 +15,7 @@ from headwater.chips.vliw_isas import GENERATION_OF_TARGET
 from headwater.errors import SourceError, Span
 from headwater.isa.vliw import assembly, printer
 from headwater.isa.vliw.encode import encode
-from headwater.isa.vliw.image import Argument, Image
+from headwater.isa.vliw.image import Argument, ShaderImage
 from headwater.isa.vliw.image_cal import arguments, written_arguments
 
 _FACT = re.compile(r"\s*([A-Za-z_][A-Za-z_:]*)\s*=\s*(.*?)\s*$")
@@ -125,7 +125,7 @@ _LONG: Mapping[str, _Fact] = {
 _SHOWN_ONLY = ("CodeLen",)
 
 
-def text(image: Image, *, exact: bool = False, source: Callable[[int], str] | None = None) -> str:
+def text(image: ShaderImage, *, exact: bool = False, source: Callable[[int], str] | None = None) -> str:
     """The whole image; ``exact``: with arguments and data, and see `headwater.isa.vliw.printer`. Raises DecodeError.
 
     ``source``: what to say of a line of its IL, as comments before what that line became.
@@ -141,7 +141,7 @@ def text(image: Image, *, exact: bool = False, source: Callable[[int], str] | No
     return "\n".join(lines) + "\n"
 
 
-def _notes(image: Image, source: Callable[[int], str]) -> list[list[str]]:
+def _notes(image: ShaderImage, source: Callable[[int], str]) -> list[list[str]]:
     """Each line where it is another one than before."""
     last = ""
     found: list[list[str]] = []
@@ -154,7 +154,7 @@ def _notes(image: Image, source: Callable[[int], str]) -> list[list[str]]:
     return found
 
 
-def parse(text: str, target: str = "", kind: str = "", filename: str = "<assembly>") -> Image:
+def parse(text: str, target: str = "", kind: str = "", filename: str = "<assembly>") -> ShaderImage:
     """The image that text says; ``target`` and ``kind`` ("ps", "cs") where it does not. Raises SourceError."""
     lines = text.splitlines()
     fields: dict[str, Any] = {}
@@ -186,7 +186,7 @@ def parse(text: str, target: str = "", kind: str = "", filename: str = "<assembl
     if not said["ProgramType"]:
         said["ProgramType"] = "cs" if fields.get("group_size") else "ps"
     shader = assembly.parse("\n".join(lines), GENERATION_OF_TARGET[said["Target"]], filename)
-    return Image(target=said["Target"], kind=said["ProgramType"], code=encode(shader), **fields)
+    return ShaderImage(target=said["Target"], kind=said["ProgramType"], code=encode(shader), **fields)
 
 
 class _Place(NamedTuple):

@@ -1,7 +1,7 @@
 """Input: a Brook+ kernel's pixel shaders and the shapes of its arguments. Output: what a call runs on R600 or R700.
 
-What a shader finds where is told in `headwater.brook.model`, "Pixel shaders". This module decides how streams lie in
-two dimensions and which pixels run; `headwater.runtime.brook.drawing` runs it.
+What a shader finds where is described in `headwater.brook.model`, "Pixel shaders". This module decides how streams lie
+in two dimensions and which pixels run; `headwater.runtime.brook.drawing` runs it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Input: a launch's arguments. Raises LaunchError if some work-item certainly accesses memory outside an array.
 
-What is asked, and of which work-items, is told in `headwater.vectorise.bounds.code`. The answer depends on the bytes
-of arrays and on some values only; launches that are like earlier ones in these are not asked for again.
+What is asked, and of which work-items, is described in `headwater.vectorise.bounds.code`. The answer depends on the
+bytes of arrays and on some values only; launches that are like earlier ones in these are not asked for again.
 """
 
 from __future__ import annotations

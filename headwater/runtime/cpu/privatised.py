@@ -1,7 +1,7 @@
 """Input: a launch's arguments. Output: where each thread should use its own counters, the launch that does so.
 
-What such a launch is good for is told in `headwater.vectorise.prepare.privatized_counters`. Whether it is may differ by
-the arguments: a table must be small beside the work, and no other argument may lie in the same memory.
+The purpose of such a launch is described in `headwater.vectorise.prepare.privatized_counters`. Whether it is may differ
+by the arguments: a table must be small beside the work, and no other argument may lie in the same memory.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from headwater.errors import HeadwaterError
 from headwater.native.pool import pool
 
 ROUNDS = 5
-"""Launches that each mode gets, so that modes a tenth apart are told apart beside other work."""
+"""Launches that each mode gets, so that modes a tenth apart can be distinguished beside other work."""
 FIRST_ROUNDS = 3
 HOPELESS = 1.25
 """A mode that took that many times as long as another one in the first rounds gets no more."""

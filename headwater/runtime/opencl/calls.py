@@ -61,7 +61,7 @@ def caller(launch, own, arguments, device, own_queue, enqueue, whole, group, off
     return call
 """
 """A launch of streams and values; what is anything else is left to ``launch``. ``setting.bound`` says what the PyOpenCL
-kernel has been told. A setting whose launch was interrupted or refused is not given back."""
+kernel has been reported. A setting whose launch was interrupted or refused is not given back."""
 
 
 class _Unfit(Exception):

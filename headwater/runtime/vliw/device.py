@@ -28,7 +28,7 @@ from headwater.runtime.vliw.launch import Inputs, Owner, ShaderLaunch, SharedReg
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
-    from headwater.isa.vliw.image import Image
+    from headwater.isa.vliw.image import ShaderImage
 
 # The fetch resources that docs/vliw.md gives to memory which is not a texture.
 UAV_FETCH, CONSTANT_FETCH, GLOBAL_FETCH, GLOBAL_BYTES = 128, 144, 127, 126
@@ -42,7 +42,7 @@ _WAVEFRONT = 64
 _LAUNCHES = 32
 
 
-def machine_of(image: Image) -> Kernel:
+def machine_of(image: ShaderImage) -> Kernel:
     """What the emulator wants to know of an image."""
     return Kernel(
         lambda: image.shader,
@@ -58,7 +58,7 @@ def machine_of(image: Image) -> Kernel:
     )
 
 
-def check_limits(image: Image, chip: Chip) -> None:
+def check_limits(image: ShaderImage, chip: Chip) -> None:
     """ResourceError if a program needs more than a chip has, whoever made it."""
     registers = chip.registers.vgprs_per_wavefront + chip.vliw.clause_temporaries - image.clause_temporaries
     for what, needed, most in (
@@ -121,7 +121,7 @@ class LoadedShader:
     """An image on a chip, ready to be run. ``info`` names it in messages, ``filename`` the IL that it has lines of;
     ``device`` is what runs it, for launches in its queues."""
 
-    def __init__(self, image: Image, chip: Chip, filename: str = "", device: VliwDevice | None = None) -> None:
+    def __init__(self, image: ShaderImage, chip: Chip, filename: str = "", device: VliwDevice | None = None) -> None:
         generation = GENERATION_OF_TARGET.get(chip.target)
         if generation != image.generation:
             raise UsageError(
@@ -195,7 +195,7 @@ class LoadedShader:
         return found
 
 
-def load(image: Image, chip: Chip, filename: str = "", device: VliwDevice | None = None) -> LoadedShader:
+def load(image: ShaderImage, chip: Chip, filename: str = "", device: VliwDevice | None = None) -> LoadedShader:
     """An image on a chip. UsageError if it is machine code of another generation."""
     return LoadedShader(image, chip, filename, device)
 
@@ -206,7 +206,7 @@ def domain_sizes(x: int, y: int, width: int, height: int) -> Sizes:
     return Sizes((width, height, 1), (across, _WAVEFRONT // across, 1), (x, y, 0), 2)
 
 
-def grid_sizes(image: Image, groups: Sequence[int], local: Sequence[int] | None) -> Sizes:
+def grid_sizes(image: ShaderImage, groups: Sequence[int], local: Sequence[int] | None) -> Sizes:
     """A compute shader's work-groups."""
     declared = image.group_size
     if declared is not None and local is not None and three(local) != tuple(declared):

@@ -26,20 +26,20 @@ from headwater.runtime.vliw.launch import Inputs, Sizes, View
 
 if TYPE_CHECKING:
     from headwater.il.translation import Parameter
-    from headwater.isa.vliw.image import Image
+    from headwater.isa.vliw.image import ShaderImage
     from headwater.opencl.kernels import KernelInfo
     from headwater.runtime.vliw.device import VliwDevice
 
 
 def build(
-    device: VliwDevice, image: Image, parameters: Sequence[Parameter], info: KernelInfo, filename: str
+    device: VliwDevice, image: ShaderImage, parameters: Sequence[Parameter], info: KernelInfo, filename: str
 ) -> DeviceProgram:
     """An IL program's image on a VLIW device. UsageError if it is machine code of another generation."""
     kernel = IlShader(device, info, image, parameters, filename)
     return DeviceProgram(device, {info.name: kernel})
 
 
-def parameters_of(image: Image) -> tuple[Parameter, ...]:
+def parameters_of(image: ShaderImage) -> tuple[Parameter, ...]:
     """What an image without IL takes, as far as it says so: its textures are taken for two-dimensional ones."""
     from headwater.il.translation import Parameter
 
@@ -56,7 +56,7 @@ class IlShader(ShaderKernel):
     __slots__ = ("loaded", "parameters", "textures")
 
     def __init__(
-        self, device: VliwDevice, info: KernelInfo, image: Image, parameters: Sequence[Parameter], filename: str
+        self, device: VliwDevice, info: KernelInfo, image: ShaderImage, parameters: Sequence[Parameter], filename: str
     ) -> None:
         super().__init__(device, info, "", filename, "")
         self.loaded = load(image, device.chip, filename, device)
@@ -106,7 +106,7 @@ class IlLaunch:
         return launch((Inputs(bound),), queue, time_limit)
 
 
-def _textures(parameters: Sequence[Parameter], image: Image) -> frozenset[str]:
+def _textures(parameters: Sequence[Parameter], image: ShaderImage) -> frozenset[str]:
     """The arrays whose elements the chip reaches by two coordinates: textures and outputs, not buffers."""
     buffers: set[str] = set()
     if image.il:

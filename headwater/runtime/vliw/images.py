@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.base import cache
 from headwater.base.freshness import code_state
 from headwater.errors import InternalError
-from headwater.isa.vliw.image import Image
+from headwater.isa.vliw.image import ShaderImage
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
@@ -25,7 +25,7 @@ _KEPT = (
 )  # fmt: skip
 
 
-def image_of(text: str, chip: Chip, filename: str, program: Program | None = None) -> Image:
+def image_of(text: str, chip: Chip, filename: str, program: Program | None = None) -> ShaderImage:
     """IL text compiled for a chip; ``program`` if it is parsed already.
 
     SourceError, with the line, for what the chip has no instructions for; LimitError where it has too little of
@@ -42,10 +42,10 @@ def image_of(text: str, chip: Chip, filename: str, program: Program | None = Non
     facts["group_size"] = tuple(facts["group_size"]) if facts["group_size"] else None
     constants = {int(bank): count for bank, count in facts.pop("constant_buffers").items()}
     code = (entry / _CODE).read_bytes()
-    return Image(chip.target, code=code, constant_buffers=constants, il=text, **facts)
+    return ShaderImage(chip.target, code=code, constant_buffers=constants, il=text, **facts)
 
 
-def kernel_image(kernel: IlKernel, chip: Chip) -> Image:
+def kernel_image(kernel: IlKernel, chip: Chip) -> ShaderImage:
     """An OpenCL kernel compiled for a chip, with all that a launch must know of it. Raises what `image_of` does."""
     from headwater.isa.vliw.image import Argument
     from headwater.runtime.simulated.arguments import described

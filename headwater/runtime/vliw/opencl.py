@@ -25,7 +25,7 @@ from headwater.opencl.kernels import KernelInfo
 from headwater.runtime import signature
 from headwater.runtime.checking import check_wanted
 from headwater.runtime.host.memory import memory_of
-from headwater.runtime.images import Image as Picture
+from headwater.runtime.images import Image
 from headwater.runtime.interface import DeviceProgram, Prepared
 from headwater.runtime.shapes import Size
 from headwater.runtime.simulated import printf_memory
@@ -38,7 +38,7 @@ from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, Packed, ShaderLa
 if TYPE_CHECKING:
     from headwater.emulate.watch.hooks import Watcher
     from headwater.il.from_llvm import CompiledKernels, IlKernel
-    from headwater.isa.vliw.image import Image
+    from headwater.isa.vliw.image import ShaderImage
     from headwater.opencl.kernels import ArgInfo
     from headwater.runtime.vliw.device import VliwDevice
 
@@ -90,7 +90,7 @@ def build(device: VliwDevice, source: str, filename: str, options: str) -> Devic
     return DeviceProgram(device, found, first.warnings)
 
 
-def kernels(device: VliwDevice, images: Sequence[Image], filename: str) -> Mapping[str, ShaderKernel]:
+def kernels(device: VliwDevice, images: Sequence[ShaderImage], filename: str) -> Mapping[str, ShaderKernel]:
     """The kernels of images from a file. UsageError for CAL programs, whose arrays no image describes."""
     from headwater.runtime.simulated.arguments import argument
 
@@ -123,7 +123,7 @@ class ImageKernel(_OpenClKernel):
 
     __slots__ = ("image",)
 
-    def __init__(self, device: VliwDevice, info: KernelInfo, image: Image, filename: str) -> None:
+    def __init__(self, device: VliwDevice, info: KernelInfo, image: ShaderImage, filename: str) -> None:
         super().__init__(device, info, "", filename, "")
         check_limits(image, device.chip)
         self.image = image
@@ -192,7 +192,7 @@ class OpenClLaunch(ShaderLaunch):
     def __init__(
         self,
         kernel: ShaderKernel,
-        image: Image,
+        image: ShaderImage,
         convention: Convention,
         shape: Sizes,
         start: tuple[int, int, int],
@@ -254,7 +254,7 @@ class OpenClLaunch(ShaderLaunch):
             if arg.kind in ("buffer", "constant"):
                 where = 0 if value is None else self._place(task, arena, arg, value)
             elif arg.kind == "image":
-                where = self._picture(task, arena, arg, value)
+                where = self._image_argument(task, arena, arg, value)
             else:
                 continue
             packed[at : at + 4] = struct.pack("<I", where)
@@ -283,7 +283,7 @@ class OpenClLaunch(ShaderLaunch):
             flat = whole
         return arena.add(f"`{signature.declaration(arg)}`", flat, writable=writable)
 
-    def _picture(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Picture) -> int:
+    def _image_argument(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Image) -> int:
         """An image's description, with the address of its pixels in the arena."""
         pixels = value.array.reshape(-1).view(np.uint8)
         writable = bool(value.array.flags.writeable)

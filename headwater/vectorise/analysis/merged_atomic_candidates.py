@@ -16,7 +16,7 @@ FOLDS = {
 
 def merged_candidates(function: Function, shapes: Shapes) -> dict[str, bool]:
     """The atomics of whole numbers whose lanes' operations can be one; whether their results are used, which then can
-    be told apart again."""
+    be distinguished again."""
     insts = [inst for block in function.blocks.values() for inst in block.insts]
     found = {
         i.name: False

@@ -87,7 +87,7 @@ class _Packing:
         return -(-self.lanes * bits // VECTOR_BITS)
 
     def _component(self, count: int, bits: int) -> float:
-        """What it takes to get one component out of a whole value: they are told apart by halves."""
+        """What it takes to get one component out of a whole value: it is selected by halving."""
         return max(1.0, (count.bit_length() - 1) * self.lanes * bits / VECTOR_BITS)
 
     def _by_component(self, count: int, bits: int) -> float:

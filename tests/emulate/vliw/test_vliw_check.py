@@ -76,7 +76,7 @@ def program(tmp_path_factory):
 
 
 def findings(program, name, chip):
-    """The kinds and lines that a checked launch is told of: who meets whom first is the order of instructions."""
+    """The kinds and lines that a checked launch reports: which pair comes first is the order of instructions."""
     x = np.random.default_rng(1).random(4096, np.float32)
     x = x.view(np.int32 if "counted" in name else np.uint8 if name == "bytes" else np.float32)
     try:

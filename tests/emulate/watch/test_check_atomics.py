@@ -217,7 +217,7 @@ def program(request):
 
 
 def found(program, kernel, group):
-    """The lines of the races that a checked launch is told of."""
+    """The lines of the races that a checked launch reports."""
     args = [np.zeros(256, np.int32), np.arange(256, dtype=np.int32)]
     try:
         program.kernels[kernel].prepare((128,), (group,), check=True)(args, None, None).wait()

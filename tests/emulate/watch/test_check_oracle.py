@@ -31,7 +31,7 @@ BARRIER = 4
 SEEN = 5
 """Reads of global memory by another pointer."""
 AT_ONCE = 6
-"""Reads of local memory that a check is told of together."""
+"""Reads of local memory that are reported to a check as one."""
 ADD, ADD_LOCAL = 7, 8
 OFFSETS = {AT_ONCE: (0, 1, 40)}
 WORDS = {False: 4096, True: 2048}

@@ -277,7 +277,7 @@ __attribute__((reqd_work_group_size(64, 1, 1))) kernel void between(global int *
 
 
 def test_groups_of_one_wavefront_need_no_barriers():
-    """LLVM leaves barriers out where a group is declared to be no larger; groups are told apart all the same."""
+    """LLVM leaves barriers out where a group is declared to be no larger; groups are synchronised all the same."""
     for device in ("vega64", "fiji", "hd7970"):
         program = hw.device(device).build(ONE_WAVEFRONT, "one.cl")
         (out,) = checked(program, "turn", (64, 4), (16, 4), INTS)

@@ -137,7 +137,7 @@ def test_a_file_holds_what_happened(program, tmp_path):
 
 
 def test_wavefronts_alike_are_one_chunk(program, tmp_path):
-    """Distances are told once; a wavefront that does something else is told apart."""
+    """Distances are recorded once; a wavefront that does something else gets records of its own."""
     count = 64 * 64
     arrays = [np.zeros(count, np.float32) for _ in range(3)]
     record(program, "add", (count,), (256,), arrays, tmp_path / "add")

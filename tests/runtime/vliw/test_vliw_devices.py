@@ -9,7 +9,7 @@ from headwater.errors import InternalError, KernelFault, LaunchError, SourceErro
 from headwater.isa.gcn.objects import KernelArg
 from headwater.isa.vliw.assembly import parse
 from headwater.isa.vliw.encode import encode
-from headwater.isa.vliw.image import Argument, Image
+from headwater.isa.vliw.image import Argument, ShaderImage
 from headwater.runtime.vliw.device import load
 from headwater.runtime.vliw.images import image_of
 from headwater.runtime.vliw.launch import View
@@ -311,7 +311,7 @@ def test_a_program_of_amds_driver_finds_its_views_and_offset():
         Argument(KernelArg("b", 16, 8, "global_buffer", "global", "int*", "", False), 11),
         Argument(KernelArg("n", 32, 4, "by_value", "", "int", "", False)),
     )
-    made = Image(
+    made = ShaderImage(
         "cypress", "cs", encode(parse(TWICE, "evergreen")), name="k", gprs=4, clause_temporaries=4,
         constant_buffers={0: 15, 1: 3}, uavs=(11, 8), abi="amd", args=args,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from headwater.isa.vliw.compiler.build import (
     ONE,
     ZERO,
     Builder,
-    Operand,
+    Input,
     magnitude,
     multiply_add,
     negated,
@@ -85,7 +85,7 @@ def relation(made: Instruction) -> str:
     return modifier.arguments[0] if modifier is not None else "ne"
 
 
-def compare(b: Builder, relop: str, x: Operand, y: Operand) -> Ref:
+def compare(b: Builder, relop: str, x: Input, y: Input) -> Ref:
     """A comparison of floats: all ones where it holds."""
     name, swapped = {
         "eq": ("SETE_DX10", False),
@@ -98,7 +98,7 @@ def compare(b: Builder, relop: str, x: Operand, y: Operand) -> Ref:
     return b.alu(name, y, x) if swapped else b.alu(name, x, y)
 
 
-def select(b: Builder, mask: Operand, yes: Operand, no: Operand) -> Ref:
+def select(b: Builder, mask: Input, yes: Input, no: Input) -> Ref:
     """``yes`` where the mask's bits are not 0."""
     return b.alu("CNDE_INT", mask, no, yes)
 
@@ -314,7 +314,7 @@ def _bits(b: Builder, made: Instruction, x: Use) -> Ref:
     return b.alu("LSHR_INT", b.alu("MULLO_UINT", value, number(0x01010101)), number(24))
 
 
-def _masked(b: Builder, x: Operand, shift: int, mask: int) -> Ref:
+def _masked(b: Builder, x: Input, shift: int, mask: int) -> Ref:
     return b.alu("AND_INT", b.alu("LSHR_INT", x, number(shift)), number(mask))
 
 
@@ -353,11 +353,11 @@ def _reverse(b: Builder, made: Instruction, x: Use) -> Ref:
     return b.alu("OR_INT", b.alu("LSHR_INT", value, number(16)), b.alu("LSHL_INT", value, number(16)))
 
 
-def _low5(b: Builder, x: Operand) -> Ref:
+def _low5(b: Builder, x: Input) -> Ref:
     return b.alu("AND_INT", x, number(31))
 
 
-def _field(b: Builder, width: Operand) -> Ref:
+def _field(b: Builder, width: Input) -> Ref:
     return b.alu("ADD_INT", b.alu("LSHL_INT", number(1), _low5(b, width)), number(-1))
 
 
@@ -402,7 +402,7 @@ def _byte_align(b: Builder, made: Instruction, high: Use, low: Use, count: Use) 
     return _align(b, made, high, low, Use(bits))
 
 
-def _byte(b: Builder, x: Operand, k: int) -> Ref:
+def _byte(b: Builder, x: Input, k: int) -> Ref:
     return b.alu("AND_INT", b.alu("LSHR_INT", x, number(8 * k)), number(0xFF))
 
 
@@ -574,7 +574,7 @@ def _dot(name: str, count: int) -> Callable[[Lowering, Instruction], Ref]:
     def dot(lowering: Lowering, made: Instruction) -> Ref:
         b = lowering.builder
         row = "DOT4_IEEE" if name.endswith("_ieee") or made.modifier("ieee") is not None else "DOT4"
-        pairs: list[Operand] = []
+        pairs: list[Input] = []
         for k in range(4):
             pairs += [lowering.read(o, "f", k) for o in made.operands[1:3]] if k < count else [ZERO, ZERO]
         if count == 2:

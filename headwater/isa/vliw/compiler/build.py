@@ -13,10 +13,10 @@ from headwater.isa.vliw.compiler.target import Target
 
 ZERO = Const(0)
 ONE = Const(fold.ONE)
-Operand = Ref | Use
+Input = Ref | Use
 
 
-def use(operand: Operand) -> Use:
+def use(operand: Input) -> Use:
     """An operand as a read without modifiers, if it is not a read already."""
     return operand if type(operand) is Use else Use(operand)  # type: ignore[arg-type]
 
@@ -31,13 +31,13 @@ def real(value: float) -> Const:
     return Const(fold.to_bits(value))
 
 
-def negated(operand: Operand) -> Use:
+def negated(operand: Input) -> Use:
     """A float with its sign changed by the read."""
     ref, neg, absolute = use(operand)
     return Use(ref, not neg, absolute)
 
 
-def magnitude(operand: Operand) -> Use:
+def magnitude(operand: Input) -> Use:
     """A float's absolute value by the read."""
     return Use(use(operand).ref, False, True)
 
@@ -75,7 +75,7 @@ class Builder:
 
     # -- operations ----------------------------------------------------------------------------------------------------
 
-    def alu(self, name: str, *operands: Operand, clamp: bool = False, omod: int = 0) -> Ref:
+    def alu(self, name: str, *operands: Input, clamp: bool = False, omod: int = 0) -> Ref:
         """What an operation of one slot gives."""
         return self.made(name, [use(operand) for operand in operands], clamp, omod)
 
@@ -115,7 +115,7 @@ class Builder:
         self.remember(key, value)
         return value
 
-    def wide(self, name: str, operands: Sequence[Operand], results: int) -> list[Value]:
+    def wide(self, name: str, operands: Sequence[Input], results: int) -> list[Value]:
         """The results of an operation that takes several slots; its operands slot by slot."""
         uses = [use(operand) for operand in operands]
         key = ("wide", name, *uses)
@@ -169,12 +169,12 @@ class Builder:
         return known
 
 
-def sign(b: Builder, x: Operand) -> Ref:
+def sign(b: Builder, x: Input) -> Ref:
     """1.0, -1.0 or 0."""
     below = b.alu("CNDGT", negated(x), real(-1.0), ZERO)
     return b.alu("CNDGT", x, ONE, below)
 
 
-def multiply_add(b: Builder, x: Operand, y: Operand, z: Operand) -> Ref:
+def multiply_add(b: Builder, x: Input, y: Input, z: Input) -> Ref:
     """The low 32 bits of ``x y + z``."""
     return b.alu("ADD_INT", b.alu("MULLO_INT", x, y), z)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from headwater.il.model import Instruction, Operand
 from headwater.il.table import Operation
-from headwater.isa.vliw.compiler.build import ZERO, Builder, Operand as Source, number
+from headwater.isa.vliw.compiler.build import ZERO, Builder, Input, number
 from headwater.isa.vliw.compiler.ir import Op, Ref, Use, Value
 from headwater.isa.vliw.compiler.operands import Lowering
 
@@ -66,7 +66,7 @@ def _pair(lowering: Lowering, operand: Operand) -> Pair:
 
 def _wide(b: Builder, name: str, *operands: Pair) -> Pair:
     """High words, then low words, as slots x and y (quads: x y z, and w) read them."""
-    sources: list[Source] = [*(p.high for p in operands), *(p.low for p in operands)]
+    sources: list[Input] = [*(p.high for p in operands), *(p.low for p in operands)]
     low, high = b.wide(name, sources, 2)
     return Pair(low, high)
 

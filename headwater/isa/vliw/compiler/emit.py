@@ -435,7 +435,8 @@ def _reads_what_it_writes(region: Region) -> bool:
 
 
 def _line(ops: Sequence[Op]) -> int:
-    """The line of a group: that of its access of memory, of which something may have to be told, or else the last."""
+    """The line of a group: that of its access of memory, of which something may have to be reported, or else the
+    last."""
     accesses = [op.line for op in ops if op.order]
     return max(accesses or [op.line for op in ops], default=0)
 

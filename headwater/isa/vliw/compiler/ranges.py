@@ -82,7 +82,7 @@ class Ranges:
         return rule(*(self._use(use) for use in op.uses)) if rule is not None else ALL
 
     def _deeper(self, use: Use, depth: int) -> Range:
-        """What an operation that is yet to come gives: of what is unknown so far it can be told by few."""
+        """What an operation that is yet to come gives: the unknown values so far that it depends on are few."""
         ref = use.ref
         if type(ref) is not Value or use.neg or use.abs or ref in self._known or ref.op is None or not depth:
             return self._use(use)
