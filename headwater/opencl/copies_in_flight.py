@@ -15,27 +15,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from string import Template
 
 from headwater.errors import InternalError
 from headwater.llvm.ir import Body, Inst, Module, Value, label_of
 from headwater.llvm.metadata import fields
 from headwater.llvm.passes.definedness import DECLARATION, IF, file_number, source_files
 from headwater.llvm.text import FINDING, first_symbol
+from headwater.llvm.types import LOCAL_SPACE
+from headwater.opencl import copy_tracking
 from headwater.opencl.check_findings import LOCAL_ID
+from headwater.opencl.copy_tracking import (
+    ARGUMENTS,
+    FIELDS,
+    GROUP,
+    HEAD,
+    MOST,
+    NO_EVENT,
+    READ,
+    SOURCE,
+    SOURCE_WRITTEN,
+    TARGET,
+    WRITTEN,
+    Target,
+)
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle
 from headwater.opencl.platforms import SPIR
 
-NEVER_WAITED, READ, WRITTEN, SOURCE_WRITTEN, NO_EVENT = range(5, 10)
-DIFFERS = 11
-"""What is wrong (`headwater.opencl.check_findings`)."""
-MOST = 32
-"""Copies that a work-item may have in flight; further ones are not followed. A table takes 2 KB of private memory."""
-
 _MEMORY = re.compile(r"llvm\.(memcpy|memmove|memset)\.")
 _VECTOR = re.compile(r"v(load|store)(a?)(?:_half)?(2|3|4|8|16)?(?:_rt[ezpn])?")
-_GLOBAL, _LOCAL = 1, 3
-"""Address spaces."""
 
 
 def with_copies_followed(module: Module) -> None:
@@ -46,7 +53,7 @@ def with_copies_followed(module: Module) -> None:
     chip = "-A5" in module.data_layout
     bits = module.address_bits
     calling = "" if chip else SPIR.calling
-    target = _Target(f"i{bits}", bits, "ptr addrspace(5)" if chip else "ptr", chip, 0 if chip else 4, calling)
+    target = Target(f"i{bits}", bits, "ptr addrspace(5)" if chip else "ptr", chip, 0 if chip else 4, calling)
     functions: dict[str, str] = {}
     changed = False
     for body in module.bodies.values():
@@ -57,27 +64,13 @@ def with_copies_followed(module: Module) -> None:
     if changed:
         if f"{FINDING}_if" not in module.bodies:
             module.add(f"{DECLARATION}\n{IF}")
-        if any(_GROUP in text for text in functions.values()):
-            words = f"[{1 + _ARGUMENTS * MOST} x {target.address}]"
-            module.add(f"{_GROUP} = internal addrspace({_LOCAL}) global {words} undef, align {target.bits // 8}")
+        if any(GROUP in text for text in functions.values()):
+            words = f"[{1 + ARGUMENTS * MOST} x {target.address}]"
+            module.add(f"{GROUP} = internal addrspace({LOCAL_SPACE}) global {words} undef, align {target.bits // 8}")
             if LOCAL_ID not in module.declares:
                 module.declare(f"declare {target.calling}{target.address} @{LOCAL_ID}(i32) nounwind memory(none)")
         for text in functions.values():
             module.add(text)
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    address: str
-    """The type of addresses, and of all entries of a table."""
-    bits: int
-    private: str
-    """The type of pointers to private memory."""
-    chip: bool
-    generic: int
-    """The address space of pointers that may be to any memory."""
-    calling: str
-    """The calling convention of built-ins, with a blank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +90,7 @@ class _Body:
     """One function's body."""
 
     module: Module
-    target: _Target
+    target: Target
     body: Body
     functions: dict[str, str]
     """The functions that this code needs, by their names."""
@@ -131,7 +124,7 @@ class _Body:
         for inst in copies:
             for pointer in inst.args[:2]:
                 self.spaces.add(pointer.ty.space)
-                if pointer.ty.space == _LOCAL:
+                if pointer.ty.space == LOCAL_SPACE:
                     self.copied.add(self._root(pointer))
         self.generic = any(
             access.pointer.ty.space == self.target.generic and self._may_be_copied(access.pointer)
@@ -229,7 +222,7 @@ class _Body:
         size = _size(first.pointee) if isinstance(first, Pointer) else 0
         nbytes = f"{inst.args[2].ty} {inst.args[2].text} * {size}"
         sides = inst.args[:2]
-        return [nbytes if size and ("strided" not in name or side.ty.space == _LOCAL) else "" for side in sides]
+        return [nbytes if size and ("strided" not in name or side.ty.space == LOCAL_SPACE) else "" for side in sides]
 
     def _root(self, pointer: Value) -> str:
         """The variable in local or private memory that a pointer is to; "" if it is to something else or unknown."""
@@ -260,8 +253,8 @@ class _Body:
     def _begin(self) -> None:
         address, private = self.target.address, self.target.private
         space = ", addrspace(5)" if self.target.chip else ""
-        self.out.append(f"  %hw.copies = alloca [{_HEAD + _FIELDS * MOST} x {address}]{space}")
-        for word in range(_HEAD):
+        self.out.append(f"  %hw.copies = alloca [{HEAD + FIELDS * MOST} x {address}]{space}")
+        for word in range(HEAD):
             self.out.append(f"  %hw.copies.{word} = getelementptr {address}, {private} %hw.copies, i32 {word}")
             self.out.append(f"  store {address} 0, {private} %hw.copies.{word}")
         if not self.target.chip:
@@ -284,7 +277,7 @@ class _Body:
     def _key(self, pointer: Value) -> str:
         """An address with its address space."""
         address, where = self.target.address, f"{pointer.ty} {pointer.text}"
-        local = pointer.ty.space == _LOCAL and self.target.chip
+        local = pointer.ty.space == LOCAL_SPACE and self.target.chip
         if local and self.generic:
             where = f"ptr {self._let(f'addrspacecast {where} to ptr')}"
         at = self._let(f"ptrtoint {where} to {address}")
@@ -303,12 +296,12 @@ class _Body:
         values = [*(f"{address} {value}" for value in (where[0], start, end)), f"i1 {str(access.writes).lower()}"]
         found = self._call("find", address, values)
         flag = self._let(f"icmp ne {address} {found}, 0")
-        copied = self._let(f"and {address} {found}, {_SOURCE - 1}")
+        copied = self._let(f"and {address} {found}, {SOURCE - 1}")
         if address != "i32":
             copied = self._let(f"trunc {address} {copied} to i32")
         what = str(READ)
         if access.writes:
-            source = self._let(f"icmp ult {address} {found}, {_TARGET}")
+            source = self._let(f"icmp ult {address} {found}, {TARGET}")
             what = self._let(f"select i1 {source}, i32 {SOURCE_WRITTEN}, i32 {WRITTEN}")
         self._report(flag, [what, *where, copied], inst)
 
@@ -350,26 +343,9 @@ class _Body:
 
         ``kind`` is the type of events, ``events`` that of pointers to them.
         """
-        symbol = f"__hw_copy_{name}" + (f"_{re.sub(r'[^0-9a-z]+', '_', f'{kind}_{events}')}" if kind else "")
-        target, address = self.target, self.target.address
-        if symbol not in self.functions:
-            wide = target.bits == 64
-            words: dict[str, object] = {
-                **{"A": address, "P": target.private, "FINDING": f"{FINDING}_if", "NAME": f"@{symbol}"},
-                **{"NARROW": "trunc i64" if wide else "add i32", "TO_32": " to i32" if wide else ", 0"},
-                **{"GROUP": _GROUP, "L": f"ptr addrspace({_LOCAL})", "ARGUMENTS": _ARGUMENTS},
-                **{"FIELDS": _FIELDS, "HEAD": _HEAD, "MOST": MOST, "TARGET": _TARGET, "SOURCE": _SOURCE},
-                **{
-                    "NO_EVENT": NO_EVENT,
-                    "NEVER_WAITED": NEVER_WAITED,
-                    "DIFFERS": DIFFERS,
-                    "EVENT": kind,
-                    "EVENTS": events,
-                },
-                "CONVERT": f"ptrtoint {kind} %frozen to {address}" if "ptr" in kind else f"add {address} %frozen, 0",
-            }
-            self.functions[symbol] = Template(Template(_FUNCTIONS[name]).safe_substitute(_PARTS)).substitute(words)
-        text = f"call {result} @{symbol}({', '.join([f'{target.private} %hw.copies', *values])})"
+        symbol, text = copy_tracking.function(name, self.target, kind, events)
+        self.functions.setdefault(symbol, text)
+        text = f"call {result} @{symbol}({', '.join([f'{self.target.private} %hw.copies', *values])})"
         if result == "void":
             self.out.append(f"  {text}")
             return ""
@@ -408,290 +384,5 @@ def _size(what: Type) -> int:
         return what.element.bytes * (4 if what.width == 3 else what.width)
     return what.bytes if isinstance(what, Scalar) else 0
 
-
-_HEAD, _FIELDS = 4, 8
-"""A table begins with the number of events there have been, those of the oldest copy in flight and of the next one, and
-how many copies were begun.
-Copy n has entry n modulo `MOST`: its event's value, 0 if it has ended; its place in the source (file, line, column);
-then both ends of what it writes and of what it reads."""
-
-_GROUP = "@__hw_copies_of_group"
-_ARGUMENTS = 7
-"""A group's table: how many copies its first work-item has begun; then of each of the last `MOST` its place in the
-source (file, line, column) and its arguments but the event: two addresses, number of elements, stride or 0."""
-
-_PLACE = """\
-  %file.32 = $NARROW %file$TO_32
-  %line.32 = $NARROW %line$TO_32
-  %column.32 = $NARROW %column$TO_32"""
-
-
-def _loaded_place(pointer: str, first: int) -> str:
-    """Load a place in the source from an entry, from its word ``first`` on."""
-    return "\n".join(
-        f"  %{name}.at = getelementptr $A, {pointer} %entry, i32 {number}\n  %{name} = load $A, {pointer} %{name}.at"
-        for number, name in enumerate(("file", "line", "column"), first)
-    )
-
-
-_PARTS = {
-    "IN_FLIGHT": """\
-  %oldest.at = getelementptr $A, $P %t, i32 1
-  %oldest = load $A, $P %oldest.at
-  %next.at = getelementptr $A, $P %t, i32 2
-  %next = load $A, $P %next.at""",
-    "ENTRY": """\
-  %number = urem $A %n, $MOST
-  %words = mul $A %number, $FIELDS
-  %word = add $A %words, $HEAD
-  %entry = getelementptr $A, $P %t, $A %word
-  %token = load $A, $P %entry""",
-    "GROUP_ENTRY": """\
-  %number = urem $A %n, $MOST
-  %words = mul $A %number, $ARGUMENTS
-  %word = add $A %words, 1
-  %entry = getelementptr $A, $L $GROUP, $A %word""",
-    "GIVEN": ", ".join(f"$A %g{n}" for n in range(_ARGUMENTS)),
-    "STORED": "\n".join(
-        f"  %s{n}.at = getelementptr $A, $L %entry, i32 {n}\n  store $A %g{n}, $L %s{n}.at" for n in range(_ARGUMENTS)
-    ),
-    "COMPARED": "\n".join(
-        f"  %c{n}.at = getelementptr $A, $L %entry, i32 {n}\n  %c{n} = load $A, $L %c{n}.at\n"
-        f"  %d{n} = icmp ne $A %c{n}, %g{n}\n  %differs.{n} = or i1 {f'%differs.{n - 1}' if n else 'false'}, %d{n}"
-        for n in range(_ARGUMENTS)
-    ),
-    "PLACE": _PLACE,
-    "KEPT_PLACE": f"{_loaded_place('$P', 1)}\n{_PLACE}",
-    "GROUP_PLACE": f"{_loaded_place('$L', 0)}\n{_PLACE}",
-}
-"""What several of the functions do: which copies are in flight, a copy's entry, a place in the source for `FINDING`."""
-
-# $A is the type of addresses, $P that of pointers to private memory.
-_START = """
-define internal $A $NAME($P %t, $A %file, $A %line, $A %column, $A %t0, $A %t1, $A %s0, $A %s1, $A %e) alwaysinline {
-  %event = freeze $A %e
-  %made = load $A, $P %t
-$IN_FLIGHT
-  %given = icmp ne $A %event, 0
-  %wrong = icmp ugt $A %event, %made
-$PLACE
-  call void @$FINDING(i1 %wrong, i32 $NO_EVENT, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
-  %more = add $A %made, 1
-  %token = select i1 %given, $A %event, $A %more
-  %now = select i1 %given, $A %made, $A %more
-  store $A %now, $P %t
-  %live = sub $A %next, %oldest
-  %room = icmp ult $A %live, $MOST
-  br i1 %room, label %take, label %done
-take:
-  %last = add $A %next, 1
-  store $A %last, $P %next.at
-  %number = urem $A %next, $MOST
-  %words = mul $A %number, $FIELDS
-  %word = add $A %words, $HEAD
-  %entry = getelementptr $A, $P %t, $A %word
-  store $A %token, $P %entry
-  %file.at = getelementptr $A, $P %entry, i32 1
-  store $A %file, $P %file.at
-  %line.at = getelementptr $A, $P %entry, i32 2
-  store $A %line, $P %line.at
-  %column.at = getelementptr $A, $P %entry, i32 3
-  store $A %column, $P %column.at
-  %t0.at = getelementptr $A, $P %entry, i32 4
-  store $A %t0, $P %t0.at
-  %t1.at = getelementptr $A, $P %entry, i32 5
-  store $A %t1, $P %t1.at
-  %s0.at = getelementptr $A, $P %entry, i32 6
-  store $A %s0, $P %s0.at
-  %s1.at = getelementptr $A, $P %entry, i32 7
-  store $A %s1, $P %s1.at
-  br label %done
-done:
-  ret $A %token
-}"""
-"""Begin a copy: its event's value."""
-
-_WAIT = """
-define internal void $NAME($P %t, $A %file, $A %line, $A %column, i32 %count, $EVENTS %events) alwaysinline {
-begin:
-  %made = load $A, $P %t
-  %oldest.at = getelementptr $A, $P %t, i32 1
-  %next.at = getelementptr $A, $P %t, i32 2
-  %next = load $A, $P %next.at
-  br label %loop
-loop:
-  %i = phi i32 [ 0, %begin ], [ %i.next, %ended ]
-  %bad = phi i1 [ false, %begin ], [ %worse, %ended ]
-  %more = icmp slt i32 %i, %count
-  br i1 %more, label %event, label %done
-event:
-  %event.at = getelementptr $EVENT, $EVENTS %events, i32 %i
-  %event.loaded = load $EVENT, $EVENTS %event.at
-  %frozen = freeze $EVENT %event.loaded
-  %value = $CONVERT
-  %none = icmp eq $A %value, 0
-  %beyond = icmp ugt $A %value, %made
-  %wrong = or i1 %none, %beyond
-  %worse = or i1 %bad, %wrong
-  %oldest = load $A, $P %oldest.at
-  br label %entries
-entries:
-  %n = phi $A [ %oldest, %event ], [ %n.next, %entry ]
-  %first = phi $A [ %oldest, %event ], [ %first.next, %entry ]
-  %further = icmp ne $A %n, %next
-  br i1 %further, label %entry, label %ended
-entry:
-  %number = urem $A %n, $MOST
-  %words = mul $A %number, $FIELDS
-  %word = add $A %words, $HEAD
-  %entry.at = getelementptr $A, $P %t, $A %word
-  %token = load $A, $P %entry.at
-  %same = icmp eq $A %token, %value
-  %kept = select i1 %same, $A 0, $A %token
-  store $A %kept, $P %entry.at
-  %n.next = add $A %n, 1
-  %free = icmp eq $A %kept, 0
-  %oldest.here = icmp eq $A %n, %first
-  %passes = and i1 %free, %oldest.here
-  %first.next = select i1 %passes, $A %n.next, $A %first
-  br label %entries
-ended:
-  store $A %first, $P %oldest.at
-  %i.next = add i32 %i, 1
-  br label %loop
-done:
-$PLACE
-  call void @$FINDING(i1 %bad, i32 $NO_EVENT, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
-  ret void
-}"""
-"""End the copies that have one of some events."""
-
-_FIND = """
-define internal $A $NAME($P %t, $A %file, $A %start, $A %end, i1 %writes) alwaysinline {
-begin:
-$IN_FLIGHT
-  br label %loop
-loop:
-  %n = phi $A [ %oldest, %begin ], [ %n.next, %look ]
-  %result = phi $A [ 0, %begin ], [ %better, %look ]
-  %more = icmp ne $A %n, %next
-  br i1 %more, label %look, label %done
-look:
-$ENTRY
-  %own.at = getelementptr $A, $P %entry, i32 1
-  %own = load $A, $P %own.at
-  %line.at = getelementptr $A, $P %entry, i32 2
-  %line = load $A, $P %line.at
-  %t0.at = getelementptr $A, $P %entry, i32 4
-  %t0 = load $A, $P %t0.at
-  %t1.at = getelementptr $A, $P %entry, i32 5
-  %t1 = load $A, $P %t1.at
-  %s0.at = getelementptr $A, $P %entry, i32 6
-  %s0 = load $A, $P %s0.at
-  %s1.at = getelementptr $A, $P %entry, i32 7
-  %s1 = load $A, $P %s1.at
-  %t.above = icmp ugt $A %end, %t0
-  %t.below = icmp ult $A %start, %t1
-  %target = and i1 %t.above, %t.below
-  %s.above = icmp ugt $A %end, %s0
-  %s.below = icmp ult $A %start, %s1
-  %s.inside = and i1 %s.above, %s.below
-  %source = and i1 %s.inside, %writes
-  %inside = or i1 %target, %source
-  %live = icmp ne $A %token, 0
-  %found = and i1 %inside, %live
-  %near = icmp eq $A %own, %file
-  %told = select i1 %near, $A %line, $A 0
-  %which = select i1 %target, $A $TARGET, $A $SOURCE
-  %marked = or $A %told, %which
-  %better = select i1 %found, $A %marked, $A %result
-  %n.next = add $A %n, 1
-  br label %loop
-done:
-  ret $A %result
-}"""
-"""The line, if it is in that file, of a copy in flight that overlaps some bytes, with a bit set that says whether it
-writes or reads them; 0 if there is none."""
-
-_END = """
-define internal void $NAME($P %t) alwaysinline {
-begin:
-$IN_FLIGHT
-  br label %loop
-loop:
-  %n = phi $A [ %oldest, %begin ], [ %n.next, %look ]
-  %more = icmp ne $A %n, %next
-  br i1 %more, label %look, label %done
-look:
-$ENTRY
-  %live = icmp ne $A %token, 0
-$KEPT_PLACE
-  call void @$FINDING(i1 %live, i32 $NEVER_WAITED, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
-  %n.next = add $A %n, 1
-  br label %loop
-done:
-  ret void
-}"""
-"""Tell of copies that are still in flight."""
-
-_FIRST = """
-define internal void $NAME($P %t, i1 %first) alwaysinline {
-  br i1 %first, label %begin, label %done
-begin:
-  store $A 0, $L $GROUP
-  br label %done
-done:
-  ret void
-}"""
-"""The first work-item of a group has begun no copy yet."""
-
-_SAME = """
-define internal void $NAME($P %t, i1 %first, $GIVEN) alwaysinline {
-  %own.at = getelementptr $A, $P %t, i32 3
-  %n = load $A, $P %own.at
-  %n.next = add $A %n, 1
-  store $A %n.next, $P %own.at
-$GROUP_ENTRY
-  br i1 %first, label %leave, label %compare
-leave:
-  store $A %n.next, $L $GROUP
-$STORED
-  br label %done
-compare:
-  %known = load $A, $L $GROUP
-  %missing = icmp uge $A %n, %known
-  %ahead = sub $A %known, %n
-  %kept = icmp ule $A %ahead, $MOST
-$COMPARED
-  %other = and i1 %kept, %differs.6
-  %wrong = or i1 %missing, %other
-  %file.32 = $NARROW %g0$TO_32
-  %line.32 = $NARROW %g1$TO_32
-  %column.32 = $NARROW %g2$TO_32
-  call void @$FINDING(i1 %wrong, i32 $DIFFERS, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
-  br label %done
-done:
-  ret void
-}"""
-"""Leave a copy's place and arguments to the group, or compare them with those of its first work-item's copy."""
-
-_ALL = """
-define internal void $NAME($P %t) alwaysinline {
-  %own.at = getelementptr $A, $P %t, i32 3
-  %n = load $A, $P %own.at
-  %known = load $A, $L $GROUP
-  %fewer = icmp ult $A %n, %known
-$GROUP_ENTRY
-$GROUP_PLACE
-  call void @$FINDING(i1 %fewer, i32 $DIFFERS, i32 %file.32, i32 %line.32, i32 %column.32, i32 0)
-  ret void
-}"""
-"""Tell of a copy that the group's first work-item has begun and this one has not."""
-
-_FUNCTIONS = {
-    **{"start": _START, "wait": _WAIT, "find": _FIND, "end": _END},
-    **{"first": _FIRST, "same": _SAME, "all": _ALL},
-}
-_TARGET, _SOURCE = 1 << 30, 1 << 29
 
 __all__ = ["with_copies_followed"]
