@@ -65,23 +65,21 @@ def use_memory(take: Callable[[int, int], Array]) -> None:
 
 
 class HostStorage(Storage):
-    """Bytes in this machine's memory, on an address that is a multiple of ``alignment_bytes``."""
+    """Bytes in this machine's memory: ``array``, which may be the caller's own."""
 
-    def __init__(self, nbytes: int, alignment_bytes: int) -> None:
-        self.array = _memory[0](nbytes, alignment_bytes)
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    @classmethod
+    def allocate(cls, nbytes: int, alignment_bytes: int) -> HostStorage:
+        """New memory, on an address that is a multiple of ``alignment_bytes``."""
+        return cls(_memory[0](nbytes, alignment_bytes))
 
     def map(self) -> Array:
         return self.array
 
     def unmap(self) -> None:
         pass
-
-
-class PinnedStorage(HostStorage):
-    """The caller's own memory."""
-
-    def __init__(self, array: Array) -> None:
-        self.array = array
 
 
 class DeviceStorage(Storage):
@@ -235,7 +233,7 @@ class IlBoard(Board):
     def storage(self, nbytes: int) -> Storage:
         if self.device.kind == "opencl":
             return DeviceStorage(self.device, nbytes)
-        return HostStorage(nbytes, 64)
+        return HostStorage.allocate(nbytes, 64)
 
     def accepts(self, encoding: Encoding) -> bool:
         return encoding.il is not None

@@ -72,7 +72,7 @@ class MachineBoard(Board):
         )
 
     def storage(self, nbytes: int) -> Storage:
-        return HostStorage(nbytes, SURFACE_BYTES)
+        return HostStorage.allocate(nbytes, SURFACE_BYTES)
 
     def accepts(self, encoding: Encoding) -> bool:
         return encoding.image.target == self.chip.target

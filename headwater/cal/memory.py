@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from headwater.cal.boards import PinnedStorage, find_boards
+from headwater.cal.boards import HostStorage, find_boards
 from headwater.cal.compiler import VERSION
 from headwater.cal.enums import CALformat, CALresallocflags, CALresult
 from headwater.cal.errors import failed, last_error
@@ -276,7 +276,7 @@ def _create(dev: Any, mem: Any, width: Any, height: Any, format: Any, size: Any,
         raise failed(CALresult.INVALID_PARAMETER, f"the memory's address is not a multiple of {has.surface_alignment}")
     if dimensions == 2 and wide % has.pitch_alignment:  # one row has no pitch
         raise failed(CALresult.INVALID_PARAMETER, f"the width, {wide}, is not a multiple of {has.pitch_alignment}")
-    storage = PinnedStorage(mem.reshape(-1).view(np.uint8))
+    storage = HostStorage(mem.reshape(-1).view(np.uint8))
     options = CALresallocflags(0)
     made = session().add(
         lambda handle: Resource(handle, device, wide, high, dimensions, kind, options, wide, True, storage)

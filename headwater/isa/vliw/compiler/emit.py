@@ -18,9 +18,9 @@ from headwater.isa.vliw.compiler.ir import (
     Kcache,
     Loop,
     Op,
+    PlacedSource,
     Region,
     Slot,
-    Source,
     Use,
     Value,
     Window,
@@ -37,7 +37,7 @@ from headwater.isa.vliw.model import (
     Fetch,
     Row,
     Shader,
-    Source as Encoded,
+    Source,
     T,
 )
 from headwater.isa.vliw.names import SHARED, SHARED_INDEXED
@@ -279,7 +279,7 @@ class _Emitter:
             dst_gpr, dst_chan = at, fields["chan"]
             write, relative = True, indexed or shared
         elif op.relative.endswith("read"):
-            sources = [Encoded(at, fields["chan"], rel=indexed or shared)]
+            sources = [Source(at, fields["chan"], rel=indexed or shared)]
         if slot.result is not None:
             dst_chan = slot.result.chan
         predicate = op.name.startswith("PRED_")
@@ -300,22 +300,22 @@ class _Emitter:
             lds_offset=fields.get("lds_offset", 0),
         )
 
-    def source(self, source: Source, group: Group, windows: list[Window]) -> Encoded:
+    def source(self, source: PlacedSource, group: Group, windows: list[Window]) -> Source:
         kind, item, neg, absolute = source
         if kind == "value":
             assert isinstance(item, Value)
-            return Encoded(self.registers.gpr[item], item.chan, neg, absolute)
+            return Source(self.registers.gpr[item], item.chan, neg, absolute)
         if kind == "literal":
             assert isinstance(item, int)
-            return Encoded(LITERAL, group.literals.index(item), neg, absolute, literal=item)
+            return Source(LITERAL, group.literals.index(item), neg, absolute, literal=item)
         if kind == "select":
             assert isinstance(item, tuple)
-            return Encoded(item[0], item[1], neg, absolute)
+            return Source(item[0], item[1], neg, absolute)
         assert isinstance(item, Kcache)
         line = item.element // 16
         for k, (buffer, first, lines) in enumerate(windows):
             if buffer == item.buffer and first <= line < first + lines:
-                return Encoded(KCACHE_STARTS[k] + item.element - 16 * first, item.chan, neg, absolute)
+                return Source(KCACHE_STARTS[k] + item.element - 16 * first, item.chan, neg, absolute)
         raise AssertionError("a constant is not locked")
 
     # -- fetches -------------------------------------------------------------------------------------------------------

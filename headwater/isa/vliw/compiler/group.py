@@ -17,9 +17,9 @@ from headwater.isa.vliw.compiler.ir import (
     Group,
     Kcache,
     Op,
+    PlacedSource,
     Ref,
     Slot,
-    Source,
     Special,
     Use,
     Value,
@@ -204,16 +204,16 @@ class Packer:
 
     # -- sources -------------------------------------------------------------------------------------------------------
 
-    def _sources(self, op: Op, uses: list[Use]) -> tuple[Source, ...]:
+    def _sources(self, op: Op, uses: list[Use]) -> tuple[PlacedSource, ...]:
         return tuple(self._source(op, use) for use in uses)
 
-    def _source(self, op: Op, use: Use) -> Source:
+    def _source(self, op: Op, use: Use) -> PlacedSource:
         ref, neg, absolute = use
         if type(ref) is Value:
             forwarded = self.previous.get(ref)
             if forwarded is not None and not op.relative:
-                return Source("select", forwarded, neg, absolute)
-            return Source("value", ref, neg, absolute)
+                return PlacedSource("select", forwarded, neg, absolute)
+            return PlacedSource("value", ref, neg, absolute)
         if type(ref) is Const:
             bits = ref.bits
             select = _INLINE.get(bits)
@@ -224,12 +224,12 @@ class Packer:
                 else:
                     select = None
             if select is not None:
-                return Source("select", (select, 0), neg, absolute)
-            return Source("literal", bits, neg, absolute)
+                return PlacedSource("select", (select, 0), neg, absolute)
+            return PlacedSource("literal", bits, neg, absolute)
         if type(ref) is Kcache:
-            return Source("kcache", ref, neg, absolute)
+            return PlacedSource("kcache", ref, neg, absolute)
         assert type(ref) is Special
-        return Source("select", (ref.sel, 0), neg, absolute)
+        return PlacedSource("select", (ref.sel, 0), neg, absolute)
 
     # -- constraints ---------------------------------------------------------------------------------------------------
 

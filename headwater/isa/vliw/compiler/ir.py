@@ -198,7 +198,7 @@ class Exit:
     line: int = 0
 
 
-class Source(NamedTuple):
+class PlacedSource(NamedTuple):
     """A source of an operation: a value's register, a constant's component, or what has a select of its own.
 
     ``kind``: "value", "kcache", "literal", "select" (``item`` is then (sel, chan)).
@@ -215,7 +215,7 @@ class Slot(NamedTuple):
 
     op: Op
     slot: int
-    sources: tuple[Source, ...]
+    sources: tuple[PlacedSource, ...]
     result: Value | None
     chan: int
     swizzle: int = 0
