@@ -5,9 +5,9 @@
 
 NAME is one or more of launch, startup, cpu, emulate, emulate_vliw and timing; by default all. Each measurement is a
 process of its own, which runs this checkout's benchmark with the package of either version; medians over the pairs are
-compared, and a geometric mean above 1 says that this version is slower. Each version has a cache directory of its own,
-which the first, uncounted, process fills. The times of ``launch`` are on the clock, as a launch is too short for the
-system's counters.
+compared, and a geometric mean above 1 says that this version is slower. Each version has its own caches, of kernels and
+of Python's bytecode, which the first, uncounted, process fills. The times of ``launch`` are on the clock, as a launch
+is too short for the system's counters.
 """
 
 from __future__ import annotations
@@ -155,8 +155,10 @@ def compare(name: str, checkout: Path, pairs: int, caches: Path) -> float:
     times: dict[Path, list[dict[str, float]]] = {HERE: [], checkout: []}
     for number in range(pairs + 1):
         for path in (HERE, checkout) if number % 2 else (checkout, HERE):
+            own = caches / ("here" if path == HERE else "other")
             environment = {**os.environ, "PYTHONPATH": str(path), "HEADWATER_THREADS": "1"}
-            environment["HEADWATER_CACHE_DIR"] = str(caches / ("here" if path == HERE else "other"))
+            environment |= {"HEADWATER_CACHE_DIR": str(own), "PYTHONPYCACHEPREFIX": f"{own}-bytecode"}
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has bytecode
             command = [sys.executable, str(Path(__file__).resolve()), str(checkout), name, "--measure"]
             done = subprocess.run(command, env=environment, capture_output=True, text=True)
             if done.returncode:
