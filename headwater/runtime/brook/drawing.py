@@ -29,7 +29,7 @@ from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, View
 
 if TYPE_CHECKING:
     from headwater.il.from_llvm import IlKernel
-    from headwater.isa.vliw.image import Image
+    from headwater.isa.vliw.image import ShaderImage
     from headwater.runtime.events import Event
     from headwater.runtime.interface import Queue
     from headwater.runtime.vliw.device import VliwDevice
@@ -68,7 +68,7 @@ class Shaders:
             found = self._loaded[symbol, translated] = shader, kernel
         return found
 
-    def _edited(self, symbol: str, translated: bool) -> Image | None:
+    def _edited(self, symbol: str, translated: bool) -> ShaderImage | None:
         """A shader's machine code that was changed. UsageError where it is not that of the two ways."""
         image = self.device.edited_image(symbol)
         if image is not None and translated:

@@ -233,7 +233,7 @@ class VliwDevice(SimulatedDevice):
         """Brook+ streams are textures before Evergreen."""
         return self.chip.vliw.stream_texels
 
-    def edited_image(self, name: str) -> Image | None:
+    def edited_image(self, name: str) -> ShaderImage | None:
         """The machine code of a kernel that was changed; None if it was not."""
         if not self.edited:
             return None
