@@ -129,6 +129,8 @@ class Variation:
         for n, (operand, kind) in enumerate(zip(self.operands, types[1:], strict=True)):
             place = f"v[{8 + 2 * n}:{9 + 2 * n}]" if kind in wide else f"v{8 + 2 * n}"
             one = operand.constant or place
+            if one == FLOATS[-1] and kind in ("f64", "u64", "i64"):
+                one = "0.15915494309189532"  # as LLVM prints 1/2π of doubles; a shorter one is a literal
             if operand.sext:
                 one = f"sext({one})"
             if signs and operand.abs:
