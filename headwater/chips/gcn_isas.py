@@ -40,8 +40,9 @@ class Traits:
     Arguments").
 
     ``has_flat``: addresses of memory of any kind ("Does not support generic address space"). ``has_halves``:
-    instructions on halves. ``has_legacy_minima``: V_MIN_LEGACY_F32 and V_MAX_LEGACY_F32. ``keeps_high_halves``: some
-    16-bit results leave their register's upper half alone (LLVM, GCNSubtarget::zeroesHigh16BitsOfDest).
+    instructions on halves. ``has_legacy_minima``: V_MIN_LEGACY_F32 and V_MAX_LEGACY_F32. ``has_fma_mix``:
+    V_FMA_MIXLO_F16 and its like. ``keeps_high_halves``: some 16-bit results leave their register's upper half alone
+    (LLVM, GCNSubtarget::zeroesHigh16BitsOfDest).
     ``wraps_lds_addresses``: sums of address and offset wrap around (LLVM, isDSOffsetLegal). ``has_unaligned_lds``:
     accesses to LDS at any address (LLVM, FeatureUnalignedDSAccess).
 
@@ -85,6 +86,7 @@ class Traits:
     has_flat: bool = True
     has_halves: bool = True
     has_legacy_minima: bool = False
+    has_fma_mix: bool = False
     keeps_high_halves: bool = True
     wraps_lds_addresses: bool = True
     has_unaligned_lds: bool = True
@@ -125,6 +127,7 @@ _OLDEST: dict[str, Any] = {
     "has_signed_ogl_formats": True,
 }
 _UNIFIED: dict[str, Any] = {
+    "has_fma_mix": True,
     "has_lds_direct": False,
     "dpp": frozenset(("dpp", "dpp90a")),
     "has_row_newbcast": True,
@@ -170,8 +173,8 @@ TRAITS: Mapping[str, Traits] = {
             **_OLD,
         ),
         Traits("gfx900", ("gfx900", "gfx902", "gfx904", "gfx909", "gfx90c"), 9, _OF_GFX9),
-        Traits("gfx906", ("gfx906",), 9, _OF_GFX9),
-        Traits("gfx908", ("gfx908",), 9, _OF_GFX9, has_accumulation_file=True),
+        Traits("gfx906", ("gfx906",), 9, _OF_GFX9, has_fma_mix=True),
+        Traits("gfx908", ("gfx908",), 9, _OF_GFX9, has_accumulation_file=True, has_fma_mix=True),
         Traits("gfx90a", ("gfx90a",), 9, _OF_GFX9, **_UNIFIED),
         Traits(
             "gfx942",

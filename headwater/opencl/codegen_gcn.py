@@ -92,6 +92,8 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
         changed |= _rounded_halves(final)
     if traits_of(how.processor).has_legacy_minima and not how.plain_minima:
         changed |= _signed_zeros_chosen(final)
+    if traits_of(how.processor).has_fma_mix:
+        changed |= _signed_halves(final)
     if how.plain_minima:
         changed |= _plain_minima(final)
     if how.opaque_indices:
@@ -388,6 +390,43 @@ def _never_zero(value: Value) -> bool:
     if value.elems is not None:
         return all(_never_zero(element) for element in value.elems)
     return not value.is_local and re.search(r"[1-9A-Fa-f]", value.text.partition("e")[0].removeprefix("0x")) is not None
+
+
+def _signed_halves(module: Module) -> bool:
+    """LLVM 22 makes V_FMA_MIXLO_F16 of a product of floats that becomes a half, with 0 as what is added, so that -0
+    becomes 0. Said to be a sum with -0, it is what it was."""
+
+    def change(body: Body) -> bool:
+        products = {inst.name: inst for _, inst in body.having("fmul", within="float")}
+        parts = {inst.name: inst for _, inst in body.having("extractelement", within="float")} if products else {}
+        changes = {}
+        for number, inst in body.having("fptrunc", within="half"):
+            (source,), lines, bare = inst.args, [], _bare(inst.name)
+            part = parts.get(source.text)
+            made = products.get(part.args[0].text if part is not None else source.text)
+            if made is None or made.ty.scalar.text != "float" or {"nsz", "fast"} & {*made.flags}:
+                continue
+            kind, factors = source.ty, [value.text for value in made.args]
+            if part is not None:
+                vector, index = part.args
+                lines = [
+                    f"  %factor.{k}.{bare} = extractelement {vector.ty} {text}, {index.ty} {index.text}"
+                    for k, text in enumerate(factors)
+                ]
+                factors = [f"%factor.{k}.{bare}" for k in range(2)]
+            suffix, zero = "f32", "-0.000000e+00"
+            if kind.count:
+                suffix, zero = f"v{kind.count}f32", f"splat (float {zero})"
+            module.declare(f"declare {kind} @llvm.fma.{suffix}({kind}, {kind}, {kind})")
+            operands = ", ".join(f"{kind} {text}" for text in (*factors, zero))
+            changes[number] = [
+                *lines,
+                f"  %signed.{bare} = call {kind} @llvm.fma.{suffix}({operands}){_place(inst)}",
+                f"  {inst.name} = fptrunc {kind} %signed.{bare} to {inst.ty}{inst.attached}",
+            ]
+        return body.replace(changes)
+
+    return module.each(change)
 
 
 def _plain_minima(module: Module) -> bool:

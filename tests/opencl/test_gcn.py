@@ -156,6 +156,20 @@ def test_zeros_of_either_sign_are_chosen_as_written():
     assert np.signbit(c).all()
 
 
+def test_products_that_become_halves_keep_their_sign():
+    """V_FMA_MIXLO_F16, which LLVM makes of them from gfx906 on, adds 0 to a product: -0 became 0."""
+    source = """kernel void k(global half *o, global float *a) {
+      vstore_half(a[0] * a[1], 0, o);
+      vstore_half2((float2)(a[0], a[1]) * (float2)(a[2], a[0]), 1, o);
+    }"""
+    out = np.zeros(4, np.float16)
+    for device in ("mi50", "mi250x"):
+        hw.compile(source, device=device).k[(1,), (1,)](out, np.array([-0.0, 2, 3], np.float32), device=device)
+        assert np.signbit(out).tolist() == [True, False, True, True], device
+        assert not out.any()
+        out[:] = 0
+
+
 def test_signed_zeros_may_be_waived():
     source = "kernel void k(global float *a) { a[0] = a[1] > a[2] ? a[1] : a[2]; a[3] = a[4] < 2 ? 2.0f : a[4]; }"
     assert assembly(source, "gfx701").count("v_max_legacy_f32") == 1
