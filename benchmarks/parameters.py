@@ -46,6 +46,8 @@ _OTHERS: Final = ("WINDOW", "LOCK_TWO", "QUADS", "MOST_RECORDS", "MISSING_RATE_T
 """No parameters: flags, sizes of the engine's tables, and a rate that stands for one that a chip lacks."""
 UNMOVED: Final = {
     "vliw_rules.EXPORT_CYCLES": "(instructions' costs are computed once a launch)",
+    "vliw_rules.WRITE_BUFFER_CYCLES": "(no row waits for its render back-ends)",
+    "vliw_rules.PIXELS_OF_BACK_END": "(no row waits for its render back-ends)",
     "rules.LINE_CYCLES": "(0, and no row reads so many lines at once that 1 were more than their banks take)",
     "rules.UNIFORM_CYCLES": "(no row's lanes all load one address that lies in the L1)",
 }
