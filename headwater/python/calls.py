@@ -36,6 +36,7 @@ from headwater.python.expressions import (
     truth,
 )
 from headwater.python.printing import printf
+from headwater.python.source import is_kept
 from headwater.python.types import (
     BOOL,
     FLOAT32,
@@ -474,6 +475,8 @@ def bound_arguments(node: ast.Call, function: pytypes.FunctionType) -> list[ast.
 
 
 def _user(t: Values, node: ast.Call, function: pytypes.FunctionType) -> Expr:
+    if is_kept(t.function) and not is_kept(function):  # a file would be read
+        raise Refused(f"{function.__name__} is no function of this text", "hw.NAME(…), or a function written here")
     args = [_argument(t, given) for given in bound_arguments(node, function)]
     kinds = [_kind_of(e) for e in args]
     before = len(t.unit.faults)

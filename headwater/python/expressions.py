@@ -69,13 +69,17 @@ class Expr:
 WEAK: Final = (WEAK_INT, WEAK_FLOAT)
 LITERALS: Final = (WEAK_INT, WEAK_FLOAT, BOOL)
 """Types of constants whose operations Python itself computes."""
+_MOST_BITS: Final = 4096
+"""Of whole numbers in between; Python writes no more than 4,300 digits."""
 
 
 def constant(value: Any) -> Expr:
-    """A literal or a constant number of Python's."""
+    """A literal or a constant number of Python's. Refused for whole numbers far beyond what types hold."""
     if isinstance(value, bool):
         return Expr(BOOL, "true" if value else "false", value=value, positive=True)
     if isinstance(value, int):
+        if value.bit_length() > _MOST_BITS:
+            raise Refused("this whole number is beyond what types hold")
         return Expr(WEAK_INT, str(value), value=value, positive=value >= 0)
     return Expr(WEAK_FLOAT, repr(value), value=float(value), positive=value >= 0)
 
@@ -277,7 +281,6 @@ _FOLD: Final = {
     "//": lambda a, b: a // b, "%": lambda a, b: a % b, "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b,
     "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b, "**": lambda a, b: a**b,
 }  # fmt: skip
-_MOST_BITS = 4096
 
 
 def _joined(a: Expr, symbol: str, b: Expr, kind: Type, positive: bool = False) -> Expr:

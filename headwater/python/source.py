@@ -24,15 +24,18 @@ class Source:
 
     def span(self, node: Any) -> Span:
         """Where a node of the tree stands."""
-        column = getattr(node, "col_offset", 0)
         line = getattr(node, "lineno", self.first)
-        characters = len(self.line(line).encode()[:column].decode("utf-8", "replace"))
-        return Span(self.filename, line, characters + 1)
+        return Span(self.filename, line, characters(self.line(line), getattr(node, "col_offset", 0)) + 1)
 
     def line(self, number: int) -> str:
         """The text of a line of the file, "" if it is not of the function."""
         at = number - self.first
         return self.lines[at].rstrip("\n") if 0 <= at < len(self.lines) else ""
+
+
+def characters(line: str, column: int) -> int:
+    """How many characters of a line stand before a column of a syntax tree, which counts bytes of UTF-8."""
+    return len(line.encode()[:column].decode("utf-8", "replace"))
 
 
 _KEPT: Final = "_headwater_source"
@@ -41,6 +44,11 @@ _KEPT: Final = "_headwater_source"
 def keep_source(source: Source) -> None:
     """Have `source_of` a function be this, which no file has to be read for."""
     setattr(source.function, _KEPT, source)
+
+
+def is_kept(function: Any) -> bool:
+    """Whether `keep_source` has given the function its source."""
+    return _KEPT in vars(function)
 
 
 def source_of(function: Any) -> Source:

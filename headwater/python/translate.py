@@ -571,7 +571,7 @@ class Translator(Values):
         assert isinstance(kind, Scalar)
         c = kind.c
         constants = [bound.value for bound in (start, stop, step)]
-        runs = None not in constants and len(range(*[int(v) for v in constants])) > 0
+        runs = None not in constants and bool(range(*[int(v) for v in constants]))
         variable = self.found.get(name)
         positive = start.positive and step.positive
         if variable is None:

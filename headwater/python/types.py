@@ -292,7 +292,10 @@ def of_annotation(value: Any) -> Type | None:
         if value in (int, float, bool):
             return {int: INT32, float: FLOAT32, bool: BOOL}[value]
         if issubclass(value, np.generic):
-            return of_dtype(np.dtype(value))
+            try:
+                return of_dtype(np.dtype(value))
+            except TypeError:  # np.number and other classes of types
+                return None
         if dataclasses.is_dataclass(value):
             return struct_of(value)
     if isinstance(value, np.dtype):

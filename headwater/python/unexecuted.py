@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import io
 import math
 import operator
 import types as pytypes
@@ -18,10 +19,10 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from headwater.errors import SourceError, Span
+from headwater.errors import SourceError, Span, UsageError
 from headwater.python import types, vocabulary
 from headwater.python.calls import known_functions
-from headwater.python.source import Source, keep_source
+from headwater.python.source import Source, characters, keep_source
 
 MOST_NODES: Final = 20_000
 _MOST_BITS: Final = 64
@@ -115,7 +116,7 @@ def functions_of(text: str, filename: str) -> list[Marked]:
 
 class _Reader:
     def __init__(self, text: str, filename: str) -> None:
-        self.lines = tuple(text.splitlines(keepends=True))
+        self.lines = tuple(io.StringIO(text, newline=None))  # as the parser counts them
         self.filename = filename
         self.names: dict[str, Any] = {}
         self.globals: dict[str, Any] = {"__builtins__": {}}
@@ -123,9 +124,16 @@ class _Reader:
         self.found: list[Marked] = []
 
     def fault(self, node: Any, message: str, hint: str = "") -> NoReturn:
-        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
+        line = getattr(node, "lineno", 1)
         shown = self.lines[line - 1].rstrip() if line <= len(self.lines) else ""
-        raise SourceError(message, Span(self.filename, line, column), hint=hint, source_line=shown)
+        span = Span(self.filename, line, characters(shown, getattr(node, "col_offset", 0)) + 1)
+        raise SourceError(message, span, hint=hint, source_line=shown)
+
+    def said(self, node: ast.expr) -> str:
+        """An expression as the text has it: its first line, of which messages show no more than 60 characters."""
+        last = node.end_col_offset if node.end_lineno == node.lineno else None
+        text = self.lines[node.lineno - 1].encode()[node.col_offset : last]
+        return f"{text.decode('utf-8', 'replace').rstrip():.60}"
 
     def read(self, tree: ast.Module) -> list[Marked]:
         self._check(tree)
@@ -134,7 +142,10 @@ class _Reader:
             if reader is None:
                 what = "this statement" if isinstance(statement, ast.Expr) else type(statement).__name__.lower()
                 self.fault(statement, f"{what} is not executed here", _HINT)
-            reader(statement)
+            try:
+                reader(statement)
+            except RecursionError:
+                self.fault(statement, "the statement is nested too deeply")
         return self.found
 
     def _check(self, tree: ast.Module) -> None:
@@ -220,7 +231,7 @@ class _Reader:
         if mark is _STREAM_KERNEL:
             self.fault(node, "stream kernels in Python are not read here", "@hw.kernel, or Brook+")
         if mark is not _KERNEL:
-            self.fault(node, f"the decorator {ast.unparse(node):.60} is not executed here", "@hw.kernel")
+            self.fault(node, f"the decorator {self.said(node)} is not executed here", "@hw.kernel")
         options: dict[str, Any] = {}
         if call is not None:
             for keyword in call.keywords:
@@ -277,21 +288,25 @@ class _Reader:
 
     def annotation(self, node: ast.expr) -> Any:
         value = self.value(node)
-        if types.of_annotation(value) is None:
-            self.fault(node, f"{ast.unparse(node):.60} is no type of kernels", "hw.float32, hw.array(hw.float32), …")
+        try:
+            known = types.of_annotation(value)
+        except UsageError as error:  # of a dataclass's fields
+            self.fault(node, error.message, error.hint)
+        if known is None:
+            self.fault(node, f"{self.said(node)} is no type of kernels", "hw.float32, hw.array(hw.float32), …")
         return value
 
     def number(self, node: ast.expr) -> Any:
         value = self.value(node)
         if not isinstance(value, _NUMBERS):
-            self.fault(node, f"{ast.unparse(node):.60} is no number")
+            self.fault(node, f"{self.said(node)} is no number")
         return value
 
     def value(self, node: ast.expr) -> Any:
         """What an expression of constants means."""
         if isinstance(node, ast.Constant):
             if not isinstance(node.value, (*_NUMBERS, str)):
-                self.fault(node, f"{ast.unparse(node):.60} is no constant of kernels")
+                self.fault(node, f"{self.said(node)} is no constant of kernels")
             return self._bounded(node.value, node)
         if isinstance(node, ast.Name):
             if node.id in self.names:
@@ -308,13 +323,13 @@ class _Reader:
         if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
             a, b = self.number(node.left), self.number(node.right)
             if isinstance(node.op, (ast.Pow, ast.LShift)) and abs(b) > _MOST_BITS:
-                self.fault(node, f"{ast.unparse(node):.60} has more than {_MOST_BITS} bits")
+                self.fault(node, f"{self.said(node)} has more than {_MOST_BITS} bits")
             return self._computed(_BINARY[type(node.op)], [a, b], node)
         if isinstance(node, ast.Subscript):
             return self._array(node)
         if isinstance(node, ast.Call):
             return self._called(node)
-        self.fault(node, f"{ast.unparse(node):.60} is not executed here", "constants are numbers and tuples of them")
+        self.fault(node, f"{self.said(node)} is not executed here", "constants are numbers and tuples of them")
 
     def _member(self, owner: Any, name: str, node: ast.AST) -> Any:
         if not isinstance(owner, Table):
@@ -328,7 +343,7 @@ class _Reader:
         try:
             return self._bounded(function(*values), node)
         except (ArithmeticError, TypeError, ValueError) as error:
-            self.fault(node, f"{ast.unparse(node):.60}: {error}")
+            self.fault(node, f"{self.said(node)}: {error}")
 
     def _bounded(self, value: Any, node: ast.expr) -> Any:
         if isinstance(value, int) and value.bit_length() > _MOST_BITS:
@@ -341,25 +356,27 @@ class _Reader:
         element = self.value(node.value)
         axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         whole = all(isinstance(a, ast.Slice) and a.lower is a.upper is a.step is None for a in axes)
-        if not isinstance(element, (types.Scalar, types.Vector)) or not whole or len(axes) > 3:
-            self.fault(node, f"{ast.unparse(node):.60} is no type of kernels", "hw.float32[:, :]")
+        if not isinstance(element, (types.Scalar, types.Vector)) or not whole or not 1 <= len(axes) <= 3:
+            self.fault(node, f"{self.said(node)} is no type of kernels", "hw.float32[:, :]")
         return types.array(element, len(axes))
 
     def _called(self, node: ast.Call) -> Any:
         function = self.value(node.func)
         if not any(function is maker for maker in _MAKERS) and not isinstance(function, types.Scalar):
-            self.fault(node, f"{ast.unparse(node.func):.60} is not called here", "types and constants are read")
+            self.fault(node, f"{self.said(node.func)} is not called here", "types and constants are read")
         if any(keyword.arg is None for keyword in node.keywords) or any(isinstance(a, ast.Starred) for a in node.args):
             self.fault(node, "starred arguments are not read here")
         args = [self.value(one) for one in node.args]
         try:
             return function(*args, **{str(one.arg): self.value(one.value) for one in node.keywords})
+        except UsageError as error:
+            self.fault(node, error.message, error.hint)
         except (TypeError, ValueError, ArithmeticError) as error:
             self.fault(node, str(error))
 
 
 def _is_size(value: Any) -> bool:
-    return isinstance(value, (int, tuple)) and all(isinstance(n, int) for n in np.atleast_1d(np.array(value, object)))
+    return all(isinstance(n, int) for n in (value if isinstance(value, tuple) else (value,)))
 
 
 def _names_in(node: ast.AST) -> Iterator[str]:

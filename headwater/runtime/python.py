@@ -236,12 +236,15 @@ class PythonKernel(PythonFunction):
         from headwater.python.expressions import Refused
         from headwater.python.translate import Translator
 
-        translator = Translator(unit, self.python_function, kinds, self.source_text, True)
         unit.under_way.append((self.python_function, tuple(kinds), True))
         try:
+            translator = Translator(unit, self.python_function, kinds, self.source_text, True)
             done = translator.run()
         except Refused as error:
             raise UsageError(f"{self.name}: {error.message}", hint=error.hint) from None
+        except RecursionError:
+            span = self.source_text.span(self.source_text.tree)
+            raise SourceError(f"{self.name} is nested too deeply", span, hint="split its longest expressions") from None
         finally:
             unit.under_way.pop()
         unit.done[self.python_function] = done

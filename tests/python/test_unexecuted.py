@@ -110,6 +110,11 @@ ATTACKS = {
     "many parts": "\n".join("N = 1" for _ in range(10_000)),
     "deep brackets": f"N = {'(' * 500}1{')' * 500}",
     "a deep sum": "N = " + "-" * 20_000 + "1",
+    "a long sum": "N = 1" + " + 1" * 2000,
+    "a number of many digits": f"N = [0x{'f' * 5000}]",
+    "a vector of many": "N = hw.vector(hw.float32, 10 ** 18)",
+    "an array of no dimensions": "def f(a: hw.float32[()]): return a",
+    "a class of types": "import numpy as np\ndef f(a: np.number): return a",
     "no text": "N = \0",
 }
 BODIES = {
@@ -119,7 +124,13 @@ BODIES = {
     "a huge power": "a[0] = 9 ** 9 ** 9 ** 9",
     "a huge shift": "a[0] = 1 << 1000000000",
     "a repeated text": "print('x' * 10000000000)",
+    "a huge product": f"a[0] = {' * '.join(['(1 << 4000)'] * 4)}",
+    "a number of many digits": f"a[0] = 0x{'f' * 5000}",
+    "a long range": "for i in range(1 << 70): a[0] = 1.0",
+    "a long sum": f"a[0] = a[0]{' + a[0]' * 1000}",
+    "many branches": "if a[0] > 0: a[0] = 1.0\n" + "    elif a[0] > 1: a[0] = 1.0\n" * 900,
     "inner functions of the vocabulary": "hw.barrier.run()",
+    "inner functions of OpenCL C's": "a[0] = hw.cl.dot.run(a[0], a[0])",
     "inner objects of a function": "a[0] = k.headwater_source",
     "an attribute": "a[0] = math.nothing",
     "a function of a module": "a[0] = math.factorial(100000)",
@@ -145,8 +156,9 @@ def test_statements_are_not_executed(text, monkeypatch):
 def test_bodies_are_not_executed(body, monkeypatch):
     ran = []
     monkeypatch.setattr(builtins, "ran", ran.append, raising=False)
-    with pytest.raises(HeadwaterError):
+    with pytest.raises(SourceError) as told:
         unexecuted_text(kernel(body), "k.py")
+    assert told.value.span.file == "k.py"
     assert not ran
 
 
@@ -161,6 +173,12 @@ def test_wrong_kernels_are_told_at_their_place():
         unexecuted_text(kernel("b = hw.int32(1)\n    b = hw.int64(2)"), "k.py")
     assert (told.value.span.file, told.value.span.line) == ("k.py", 7)
     assert "b is int32" in told.value.message
+    accented = kernel(above="é = 1; N = é + no")
+    for text in (kernel("é = 1.0; a[0] = é + no"), f"# \f\x1c\u2028\n{accented}"):
+        with pytest.raises(SourceError, match="there is no no") as told:
+            unexecuted_text(text, "k.py")
+        line = text.split("\n")[told.value.span.line - 1]
+        assert (told.value.source_line, line[told.value.span.column - 1 :]) == (line, "no")
     with pytest.raises(HeadwaterError, match="no kernels of which all parameters are annotated"):
         unexecuted_text(kernel(parameters="a"), "k.py")
 
