@@ -412,7 +412,8 @@ class Expected:
             numbers = [self.operand(n, k) for n, k in enumerate(kinds)]
             if one.operation.accumulates:
                 numbers.append(_number(self.old, result))
-            value = one.operation.compute(*numbers)
+            flushing = one.operation.flushing if one.mode == "flush" else None
+            value = (flushing or one.operation.compute)(*numbers)
             if result == "mask":
                 return value.astype(np.uint64)
             bits = self.rounded(value, result)

@@ -19,21 +19,30 @@ Array = Any
 
 class Operation(NamedTuple):
     """``types``: of the result, then of each operand; ``approximate``: units in the last place by which chips may be
-    off; ``accumulates``: the destination is the last operand."""
+    off; ``accumulates``: the destination is the last operand; ``flushing``: in place of ``compute`` where MODE flushes
+    denormals, if something inside is flushed, too."""
 
     types: tuple[str, ...]
     compute: Callable[..., Array]
     approximate: int = 0
     accumulates: bool = False
+    flushing: Callable[..., Array] | None = None
 
 
 OPERATIONS: Final[dict[str, Operation]] = {}
 
 
-def add(names: str, types: str, compute: Callable[..., Array], approximate: int = 0, accumulates: bool = False) -> None:
+def add(
+    names: str,
+    types: str,
+    compute: Callable[..., Array],
+    approximate: int = 0,
+    accumulates: bool = False,
+    flushing: Callable[..., Array] | None = None,
+) -> None:
     """Enter operations (with spaces between their names), of ``types`` (the result's first)."""
     for name in names.split():
-        OPERATIONS[name] = Operation(tuple(types.split()), compute, approximate, accumulates)
+        OPERATIONS[name] = Operation(tuple(types.split()), compute, approximate, accumulates, flushing)
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
@@ -49,9 +58,20 @@ def half(x: Array) -> Array:
     return x.astype(np.float16).astype(np.float64)
 
 
-def flush(x: Array) -> Array:
-    """Without float32 denormals."""
-    return np.where(np.abs(x) < 2.0**-126, np.copysign(0.0, x), x)
+def flush(x: Array, smallest: float = 2.0**-126) -> Array:
+    """Without denormals, of float32 unless ``smallest`` is another type's smallest normal number."""
+    return np.where(np.abs(x) < smallest, np.copysign(0.0, x), x)
+
+
+def mad_half(a: Array, b: Array, c: Array) -> Array:
+    """a × b rounded to float16, plus c."""
+    return half(a * b) + c
+
+
+def mad_half_flushing(a: Array, b: Array, c: Array) -> Array:
+    """The same where MODE flushes denormals of float16. AMD's documents speak of inputs and outputs only; LLVM, which
+    uses v_mad_f16 in this mode alone, takes it for the two operations one after the other (ISD::FMAD)."""
+    return flush(half(a * b), 2.0**-14) + c
 
 
 def fused(a: Array, b: Array, c: Array) -> Array:
@@ -274,8 +294,8 @@ add(
     "mad_legacy_f32", "f32 f32 f32 f32",
     lambda a, b, c: flush(single(flush(single(without_zero(flush(a), flush(b)))) + flush(c))),
 )  # fmt: skip
-add("mad_f16 mad_legacy_f16", "f16 f16 f16 f16", lambda a, b, c: half(a * b) + c)
-add("mac_f16", "f16 f16 f16", lambda a, b, c: half(a * b) + c, accumulates=True)
+add("mad_f16 mad_legacy_f16", "f16 f16 f16 f16", mad_half, flushing=mad_half_flushing)
+add("mac_f16", "f16 f16 f16", mad_half, accumulates=True, flushing=mad_half_flushing)
 add("fma_legacy_f16", "f16 f16 f16 f16", fused)
 add("pk_fmac_f16", "p16f p16f p16f", fused, accumulates=True)
 add("sin_f16", "f16 f16", lambda x: np.where(np.abs(x) > 256, 0.0, np.sin(2 * np.pi * x)), 4)  # out of range: 0
