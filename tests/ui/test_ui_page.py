@@ -433,6 +433,40 @@ def test_the_widget_of_the_executed_notebook(browser):
     context.close()
 
 
+HELD = """
+window.held = [];
+const send = WebSocket.prototype.send;
+WebSocket.prototype.send = function (text) {
+    if (window.held && text.includes('"task":"table"')) window.held.push([this, text]);
+    else send.call(this, text);
+};
+window.release = () => {
+    for (const [socket, text] of window.held) send.call(socket, text);
+    window.held = null;
+};
+"""
+"""Keeps back what the table of chips asks, until ``release()``."""
+
+
+def test_the_status_says_working_while_the_table_is_computed(browser, served):
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(120_000)
+    page.add_init_script(HELD)
+    page.goto(f"{served.url}/#token={served.token}")
+    page.wait_for_selector("body[data-answered]")
+    page.wait_for_function("() => window.held.length > 0")
+    before = page.get_attribute("body", "data-answered")
+    page.select_option("#chip", "hd5870")  # which asks for code alone
+    page.wait_for_selector(f"body:not([data-answered='{before}'])")
+    assert page.inner_text(".status") == "working"
+    page.evaluate("() => window.release()")
+    page.wait_for_selector("body[data-tables]")
+    page.wait_for_selector(".status[data-how=open]")
+    assert re.fullmatch(r"\d+ ms", page.inner_text(".status"))
+    context.close()
+
+
 def test_without_the_token_there_is_nothing(browser, served):
     context = browser.new_context()
     page = context.new_page()

@@ -40,6 +40,7 @@ class Page {
   private asking = false;
   private again = false;
   private askedAt = 0;
+  private outcome = "connected";
   private lineOfRow: (number | null)[] = [];
   private margins = new Map<number, Margin>();
   private places: { row: number; address: number; texts: string[] }[] = [];
@@ -243,9 +244,16 @@ class Page {
 
   private told(how: "open" | "closed" | "refused", busy: number): void {
     const { status } = this.parts;
-    const words = { open: busy ? "working" : this.askedAt ? "ready" : "connected", closed: "connecting", refused: "no access: open the address that headwater ui printed" };
+    const words = { open: busy ? "working" : this.outcome, closed: "connecting", refused: "no access: open the address that headwater ui printed" };
     status.dataset["how"] = how === "open" && busy ? "busy" : how;
     status.textContent = words[how];
+    status.title = how === "open" && this.askedAt ? `${Math.round(this.askedAt)} ms from the last change to its machine code` : "";
+  }
+
+  /** What the status says once nothing is asked any more. */
+  private finished(outcome: string): void {
+    this.outcome = outcome;
+    this.server.tell();
   }
 
   // -- the state ---------------------------------------------------------------------------------------------------------
@@ -480,6 +488,7 @@ class Page {
     this.source.complain([]);
     fill(this.parts.complaints, problem(error));
     this.listing.view.dom.classList.add("stale");
+    this.finished("ready");
   }
 
   private show(found: Code): void {
@@ -501,7 +510,7 @@ class Page {
     }
     const kernel = found.kernels[0];
     if (!kernel) {
-      this.told("open", 0);
+      this.finished("ready");
       return;
     }
     if (this.state.kernel !== kernel.kernel) {
@@ -511,9 +520,7 @@ class Page {
     this.showCode(kernel);
     this.showAnalysis();
     this.table.select(this.state.chip);
-    this.told("open", 0);
-    this.parts.status.textContent = `${Math.round(this.askedAt)} ms`;
-    this.parts.status.title = "from the last change to its machine code";
+    this.finished(`${Math.round(this.askedAt)} ms`);
   }
 
   private showAnalysis(): void {

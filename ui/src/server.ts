@@ -117,7 +117,8 @@ export class Server {
     return true;
   }
 
-  private tell(): void {
+  /** Say how many requests wait for an answer. */
+  tell(): void {
     if (this.socket?.readyState === WebSocket.OPEN) this.told("open", this.waiting.size);
   }
 }
