@@ -7,11 +7,13 @@ made here has all of that in its metadata, so the commands for machine code can 
 from __future__ import annotations
 
 import ast
+import runpy
 import struct
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from headwater.errors import DeviceError, SourceError, UsageError
+from headwater.errors import DeviceError, SourceError, Span, UsageError
 from headwater.isa.elf import Elf
 from headwater.isa.gcn.codeobject import NT_AMDGPU_METADATA
 from headwater.isa.msgpack import pack, unpack
@@ -70,16 +72,27 @@ def compiled(file: str, function: str, signature: str, device: Device, warps: in
 
 def _function(file: str, name: str) -> Any:
     """Triton's function of a file, without what tunes it."""
-    import runpy
-
     from triton.runtime.jit import JITFunction
 
-    found = runpy.run_path(file).get(name)
+    found = _members(file).get(name)
     while found is not None and not isinstance(found, JITFunction) and hasattr(found, "fn"):
         found = found.fn
     if not isinstance(found, JITFunction):
         raise UsageError(f"{file} has no Triton function {name}")
     return found
+
+
+def _members(file: str) -> dict[str, Any]:
+    """What a Python file defines, which is executed."""
+    if not Path(file).is_file():
+        raise UsageError(f"no such file: {file}")
+    try:
+        return runpy.run_path(file)
+    except SyntaxError as error:
+        span = Span(error.filename or file, error.lineno or 1, error.offset or 1)
+        raise SourceError(error.msg, span, source_line=(error.text or "").rstrip()) from None
+    except Exception as error:  # whatever the file raises
+        raise UsageError(f"{file} does not run: {type(error).__name__}: {error}", hint=f"python {file}") from error
 
 
 def _parsed(

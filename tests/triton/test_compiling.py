@@ -8,11 +8,11 @@ import pytest
 
 import headwater as hw
 from headwater.cli.options import Parser, add_triton_options, triton_code
-from headwater.errors import UsageError
+from headwater.errors import SourceError, UsageError
 from headwater.isa.gcn.codeobject import load
 from headwater.isa.msgpack import pack, unpack
 from headwater.triton.binary import Description
-from headwater.triton.compiling import _parsed, described
+from headwater.triton.compiling import _members, _parsed, described
 
 OBJECTS = Path(__file__).parent / "objects"
 KERNELS = Path(__file__).parent / "kernels.py"
@@ -28,6 +28,19 @@ def softmax_object():
 def test_metadata_are_read_as_they_were_written():
     value = {"a": [1, -5, 300, 2**40, None, True, 1.5], "b" * 40: {"c": "ü"}, "d": []}
     assert unpack(pack(value)) == value
+
+
+def test_files_that_do_not_run_are_told(tmp_path):
+    file = tmp_path / "kernels.py"
+    with pytest.raises(UsageError, match="no such file"):
+        _members(str(file))
+    file.write_text("x = 1\ny = (\n")
+    with pytest.raises(SourceError) as told:
+        _members(str(file))
+    assert (told.value.span.file, told.value.span.line) == (str(file), 2)
+    file.write_text("import no_such_module")
+    with pytest.raises(UsageError, match="does not run: ModuleNotFoundError"):
+        _members(str(file))
 
 
 def test_a_described_object_has_names_types_and_its_group():
