@@ -1,4 +1,4 @@
-"""A stream or an array passes into a texture or buffer of wgpu, or what one of them holds passes out as a stream.
+"""Copies a stream or an array to a texture or buffer of wgpu, or what one of them holds to a stream.
 
 Both are copies, by way of the host: ``queue`` is the ``device.queue`` of wgpu's device that owns the texture or buffer.
 """
@@ -137,6 +137,7 @@ def _check(what: Any, usage: int, name: str, kind: str) -> None:
 
 def _to_buffer(array: Array, to: Any, queue: Any, offset: int) -> None:
     _check(to, _BUFFER_DESTINATION, "COPY_DST", "buffer")
+    _check_type(array.dtype)
     _check_part(to, offset, array.nbytes, f"{array.dtype} of shape {array.shape}")
     if array.nbytes:
         queue.write_buffer(to, offset, array)
@@ -144,14 +145,22 @@ def _to_buffer(array: Array, to: Any, queue: Any, offset: int) -> None:
 
 def _from_buffer(source: Any, queue: Any, dtype: np.dtype[Any], shape: Any, offset: int) -> Array:
     _check(source, _BUFFER_SOURCE, "COPY_SRC", "buffer")
+    _check_type(dtype)
     if shape is None:
         _check_part(source, offset, 0, "what is read")
         shape = (source.size - offset) // dtype.itemsize
     shape = (shape,) if whole(shape) is not None else tuple(shape)
+    if any((extent := whole(one)) is None or extent < 0 for one in shape):
+        raise UsageError(f"{dtype} of shape {shape} cannot be copied", hint="extents are whole numbers from 0")
     size = math.prod(shape) * dtype.itemsize
     _check_part(source, offset, size, f"{dtype} of shape {shape}")
     data = queue.read_buffer(source, offset, size) if size else b""
     return np.frombuffer(data, np.uint8).view(dtype).reshape(shape)
+
+
+def _check_type(dtype: np.dtype[Any]) -> None:
+    if dtype.hasobject or dtype.kind not in "biufcV" or not dtype.itemsize:
+        raise UsageError(f"buffers of {dtype} are not copied", hint="numbers, or structs of them")
 
 
 def _check_part(buffer: Any, offset: int, size: int, what: str) -> None:

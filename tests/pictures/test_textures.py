@@ -114,8 +114,13 @@ def test_refusals():
     for value, offset in ((np.zeros(3, np.float32), 0), (np.zeros(1, np.float32), 2), (np.zeros(3, np.uint8), 0)):
         with pytest.raises(UsageError, match="cannot be copied"):
             hw.to_wgpu(value, small, gpu.queue, offset=offset)
-    with pytest.raises(UsageError, match="cannot be copied"):
-        hw.from_wgpu(small, gpu.queue, shape=(-1,))
+    for shape in ((-1,), (-1, -1), (1.5,)):
+        with pytest.raises(UsageError, match="cannot be copied"):
+            hw.from_wgpu(small, gpu.queue, shape=shape)
+    with pytest.raises(UsageError, match="buffers of object are not copied"):
+        hw.to_wgpu(np.array([None]), small, gpu.queue)
+    with pytest.raises(UsageError, match="are not copied"):
+        hw.from_wgpu(small, gpu.queue, dtype="S")
     with pytest.raises(UsageError, match="does not fit a texture of float32"):
         hw.to_wgpu(np.zeros((2, 2)), texture_of(gpu, "r32float", (2, 2, 1)), gpu.queue)
     with pytest.raises(UsageError, match=r"shape \(2, 2, 4\) does not fit a texture of \(3, 2, 4\)"):

@@ -1,4 +1,4 @@
-"""A program's tree of statements passes in; the variables that each loop and each branch must give phis pass out.
+"""Input: a program's tree of statements. Output: the variables for which each loop and each branch needs phis.
 
 A phi is needed where a variable may be read later than the loop or the branch has assigned it. A variable whose first
 mention in the text is an assignment by a statement of the innermost block around all its mentions is dead outside of
