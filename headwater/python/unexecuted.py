@@ -1,4 +1,4 @@
-"""The text of a Python file passes in; its functions pass out, as objects of which nothing has been run.
+"""Input: the text of a Python file. Output: its functions, as objects of which nothing has been run.
 
 For those who take texts from strangers. A module's statements are read, not executed: imports of known modules (nothing
 is imported: their names stand for tables of what kernels may use), constants, dataclasses, and functions, of which
@@ -26,6 +26,8 @@ from headwater.python.source import Source, characters, keep_source
 
 MOST_NODES: Final = 20_000
 _MOST_BITS: Final = 64
+_MOST_ELEMENTS: Final = 4096
+"""Of a tuple, with those of the tuples in it: (A, A) doubles what A has."""
 _NUMBERS: Final = (int, float)
 _HINT: Final = (
     "imports of headwater, math and numpy, constants, dataclasses, functions and kernels are read; "
@@ -317,7 +319,10 @@ class _Reader:
         if isinstance(node, ast.Attribute):
             return self._member(self.value(node.value), node.attr, node)
         if isinstance(node, ast.Tuple):
-            return tuple(self.value(one) for one in node.elts)
+            parts = tuple(self.value(one) for one in node.elts)
+            if not _is_small(parts):
+                self.fault(node, f"a tuple of more than {_MOST_ELEMENTS:,} elements", "pass an array")
+            return parts
         if isinstance(node, ast.UnaryOp):
             return self._computed(_UNARY[type(node.op)], [self.number(node.operand)], node)
         if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
@@ -377,6 +382,16 @@ class _Reader:
 
 def _is_size(value: Any) -> bool:
     return all(isinstance(n, int) for n in (value if isinstance(value, tuple) else (value,)))
+
+
+def _is_small(value: tuple[Any, ...]) -> bool:
+    """Whether a tuple has at most so many elements."""
+    left, count = [value], 0
+    while left and count <= _MOST_ELEMENTS:
+        parts = left.pop()
+        count += len(parts)
+        left += [part for part in parts if isinstance(part, tuple)]
+    return count <= _MOST_ELEMENTS
 
 
 def _names_in(node: ast.AST) -> Iterator[str]:

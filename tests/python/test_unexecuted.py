@@ -82,6 +82,7 @@ ATTACKS = {
     "a comprehension": "N = [ran(i) for i in (1,)]",
     "a huge power": "N = 9 ** 9 ** 9 ** 9",
     "a huge shift": "N = 1 << 10 ** 9",
+    "tuples of tuples": "T = (1, 1)\n" + "T = (T, T)\n" * 40,
     "a huge number": f"N = {'9' * 400}",
     "a repeated text": "N = 'x' * 10 ** 10",
     "a repeated tuple": "N = (1,) * 10 ** 10",
