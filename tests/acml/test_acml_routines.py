@@ -68,7 +68,7 @@ def test_every_row_of_the_tables_has_its_routine_in_scipy():
             declared, parameters, strict=False
         ):  # ints, characters and numbers are where the row has them
             is_int = p.kind in ("int", "any", "leading", "increment", "size") or p.type == "i" or p.letters.isdigit()
-            is_char = p.kind == "flag" and not p.letters.isdigit()
+            is_char = (p.kind == "flag" and not p.letters.isdigit()) or p.type == "b"
             assert ("int *" in text) == is_int or p.name in ("select", "bwork"), (name, p.name, text)
             assert ("char *" in text) == is_char, (name, p.name, text)
 

@@ -39,7 +39,8 @@ void put(__global T *c, T sum, T alpha, T beta)
 #ifdef BUFFERED
 // For GPUs: the next tiles are on their way from memory, into registers, while those in local memory are multiplied.
 // Of A, neighbours in memory are along k (A_ALONG_K) or along the rows; of B, along the columns or along k (B_ALONG_K).
-// ALIGNED: all three matrices can be read and written by vectors V of 16 bytes, WIDTH elements. An item makes rows and columns in runs of
+// ALIGNED: all three matrices can be read and written by vectors V of 16 bytes, WIDTH elements. An item makes rows and
+// columns in runs of
 // WIDTH that are GROUP * WIDTH apart, so that a wavefront's reads from local memory have no conflicts.
 #define ITEMS (GROUP * GROUP)
 #define TILE_M (RM * GROUP)

@@ -11,16 +11,16 @@ def test_traces_do_not_depend_on_what_was_before(chip, seed):
     assert fuzz_traces.different(chip, seed) == ""
 
 
-def test_what_differs_is_told(monkeypatch, capsys):
-    told = fuzz_traces.told
+def test_what_differs_is_named(monkeypatch, capsys):
+    accesses_of = fuzz_traces.accesses_of
 
     def one_access_less(path):
-        for *place, sites in told(path):
+        for *place, sites in accesses_of(path):
             if path.name == "kept" and place[0] == 7:
                 sites[max(sites)].pop()
             yield *place, sites
 
-    monkeypatch.setattr(fuzz_traces, "told", one_access_less)
+    monkeypatch.setattr(fuzz_traces, "accesses_of", one_access_less)
     monkeypatch.setattr("sys.argv", ["fuzz_traces", "--count", "1", "--chip", "vega64"])
     assert fuzz_traces.main() == 1
     first, last = capsys.readouterr().out.splitlines()
