@@ -187,9 +187,11 @@ def test_signals_are_handled_as_before_when_a_command_has_ended(headwater):
 
 @ON_POSIX
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
-def test_a_signal_has_its_exit_code(headwater, monkeypatch, number, code):
+def test_a_signal_has_its_exit_code(headwater, monkeypatch, request, number, code):
     from headwater.cli import devices
 
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests that nohup runs ignore it
+    request.addfinalizer(lambda: signal.signal(signal.SIGHUP, before))
     monkeypatch.setattr(devices, "main", lambda words: signal.raise_signal(number))
     ran = headwater("devices", "--chips")
     said = {130: "interrupted", 143: "ended by SIGTERM: headwater devices --chips"}
