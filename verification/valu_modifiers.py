@@ -20,7 +20,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,11 +71,16 @@ FLOAT: Final[dict[str, Any]] = {"f16": np.float16, "f32": np.float32, "f64": np.
 WHOLE: Final[dict[str, Any]] = {"f16": np.uint16, "f32": np.uint32, "f64": np.uint64}
 
 
-_CARRIES: Final = ("add_co_u32", "sub_co_u32", "subrev_co_u32", "mad_u64_u32", "mad_i64_i32")
-"""Operations with a second result, a mask, which is not looked at."""
+_MASK: Final = 0x5A0FF0C396E1B44D
+"""VCC, where an instruction reads it, and the complement of the scalar registers that take its place."""
 
-_SATURATES: Final = re.compile(r"(pk_)?(add|sub|subrev|mad|mad_legacy)_[iu](16|32)|mad_[iu]32_[iu]24|dot\d_.*")
-"""Operations on whole numbers for which the documents say what clamp does."""
+_SATURATES: Final = re.compile(
+    r"(pk_)?(add|sub|subrev|mad|mad_legacy)_[iu](16|32)|mad_[iu]32_[iu](24|16)|dot\d_.*|dot\dc_i32.*|mul_[iu]32_[iu]24"
+    r"|(add|sub|subrev|addc|subb|subbrev)_co_u32|m?sad_.*|m?qsad_.*|mad_[iu]64_[iu]32"
+)
+"""Operations on whole numbers whose results clamp limits to what the type holds: LLVM's "Syntax of AMDGPU Instruction
+Modifiers", clamp. AMD's documents give saturation of sums only; of products' low halves (v_pk_mul_lo_u16) and shifts
+neither says what it is."""
 
 
 @dataclass
@@ -94,7 +99,7 @@ class Operand:
 
 @dataclass
 class Variation:
-    """An instruction to try."""
+    """An instruction to try. ``shown``: "carry" if the second result is looked at, "upper" for bits 64 to 127."""
 
     name: str
     operation: Operation
@@ -110,6 +115,7 @@ class Variation:
     bound: int = 0
     row_mask: int = 15
     bank_mask: int = 15
+    shown: str = ""
     code: bytes = field(default=b"", repr=False)
 
     @property
@@ -117,19 +123,30 @@ class Variation:
         """Whether the result's other half stays (v_mac_f16: by LLVM's `zeroesHigh16BitsOfDest`)."""
         return "mix" in self.name or self.form == "OP_SEL" or self.name in ("mac_f16", "fmac_f16")
 
+    @property
+    def is_mask(self) -> bool:
+        """Whether what is looked at is a mask."""
+        return self.operation.types[0] == "mask" or self.shown == "carry"
+
     def text(self) -> str:
         """As assembly: operands in v[8:9], v[10:11] and v[12:13], the result in v[20:21] or s[20:21]."""
-        types = self.operation.types
-        wide = {"f64", "u64", "i64", "p32f", "p32b"}
+        types = (self.operation.types[0], *self.operation.explicit)
+        wide = {"f64", "u64", "i64", "r64", "p32f", "p32b", "2f32"}
         mask = "vcc" if self.form == "SHORT" else "s[20:21]"
         result = mask if types[0] == "mask" else "v[20:21]" if types[0] in wide else "v20"
         carry = "s[18:19]" if self.form in ("VOP3", "VOP3_ONLY") else "vcc"
-        parts = [result, carry] if self.name in _CARRIES else [result]
-        signs = not types[1].startswith("p")
+        if types[0] == "u128":
+            result = "v[20:23]"
+        parts = [result, carry] if self.operation.carry else [result]
+        signs = types[1][0] not in "p2"
         for n, (operand, kind) in enumerate(zip(self.operands, types[1:], strict=True)):
             place = f"v[{8 + 2 * n}:{9 + 2 * n}]" if kind in wide else f"v{8 + 2 * n}"
             one = operand.constant or place
-            if one == FLOATS[-1] and kind in ("f64", "u64", "i64"):
+            if kind == "u128":
+                one = "v[12:15]"
+            if kind == "carry":
+                one = "s[22:23]" if self.form == "VOP3" else "vcc"
+            if one == FLOATS[-1] and kind in ("f64", "u64", "i64", "r64"):
                 one = "0.15915494309189532"  # as LLVM prints 1/2π of doubles; a shorter one is a literal
             if operand.sext:
                 one = f"sext({one})"
@@ -148,6 +165,8 @@ class Variation:
         lists |= {"neg_lo": [o.neg for o in self.operands], "neg_hi": [o.neg_hi for o in self.operands]}
         if self.form == "OP_SEL":
             words.append(f"op_sel:[{','.join(map(str, [*lists['op_sel'], self.high]))}]")
+        elif types[0] == "b8":
+            words.append(f"op_sel:[0,0,{self.high & 1},{self.high >> 1}]")
         elif self.form == "PACKED":
             chosen = lists if not signs or self.name.startswith("pk") else dict(list(lists.items())[:2])
             default = {"op_sel": 0, "op_sel_hi": 1, "neg_lo": 0, "neg_hi": 0}
@@ -170,8 +189,8 @@ class Variation:
 def variations(name: str, row: Row, rng: random.Random) -> Iterator[Variation]:
     """All of an operation; what LLVM's assembler does not take is among them."""
     operation = OPERATIONS[name]
-    types = operation.types[1:]
-    floats = any(t in ("f16", "f32", "f64") for t in operation.types)
+    types = operation.explicit
+    floats = any(t in (*FLOAT, "r16", "r32", "r64") for t in operation.types)
     if row.encoding == "VOP3P":
         forms = ["PACKED"]
     elif row.encoding == "VOP3":
@@ -181,16 +200,27 @@ def variations(name: str, row: Row, rng: random.Random) -> Iterator[Variation]:
     # LLVM's assembler takes v_pk_fmac_f16 with SDWA, which its documents do not describe.
     for form, mode in itertools.product(forms, MODES if floats else ("denormals",)):
         for n, kind in enumerate(types):
-            for constant in ("", *map(str, INTEGERS), *FLOATS) if form not in ("SDWA", "DPP") else ("",):
+            plain = form in ("SDWA", "DPP") or kind in ("carry", "u128") or (kind == "2f16" and form != "PACKED")
+            for constant in ("",) if plain else ("", *map(str, INTEGERS), *FLOATS):
                 for own in _own(form, kind, name):
                     operands = [Operand(**rng.choice(_own(form, t, name))) for t in types]
                     operands[n] = Operand(constant=constant, **own)
-                    yield _rest(Variation(name, operation, form, operands, mode), rng)
+                    one = _rest(Variation(name, operation, form, operands, mode), rng)
+                    yield one
+                    if operation.carry and form != "DPP":
+                        yield replace(one, shown="carry")
+                    if operation.types[0] == "u128":
+                        yield replace(one, shown="upper")
 
 
 def _own(form: str, kind: str, name: str) -> list[dict[str, Any]]:
     """The modifiers that an operand of this kind may have in a form."""
-    signs: dict[str, Sequence[Any]] = {"neg": (0, 1), "abs": (0, 1)} if kind in ("f16", "f32", "f64", "mix") else {}
+    if kind == "carry":
+        return [{}]
+    signed = kind in ("f16", "f32", "f64", "r16", "r32", "r64", "mix")
+    signs: dict[str, Sequence[Any]] = {"neg": (0, 1), "abs": (0, 1)} if signed else {}
+    if OPERATIONS[name].carry and "abs" in signs:  # the second result's place is that of abs
+        signs = {"neg": (0, 1)}
     choices: dict[str, Sequence[Any]] = {}
     if form in ("VOP3", "VOP3_ONLY", "DPP"):
         choices = dict(signs)
@@ -198,9 +228,9 @@ def _own(form: str, kind: str, name: str) -> list[dict[str, Any]]:
         choices = signs | ({"op_sel": (0, 1)} if kind.endswith("16") else {})
     elif form == "SDWA":
         choices = (signs or {"sext": (0, 1)}) | {"sel": SELECTIONS}
-    elif form == "PACKED" and name.startswith("pk_") and kind != "p32b":
-        choices = {"op_sel": (0, 1), "op_sel_hi": (0, 1)}
-        choices |= {"neg": (0, 1), "neg_hi": (0, 1)} if kind.endswith("f") else {}
+    elif form == "PACKED" and (name.startswith("pk_") or kind == "2f16") and kind != "p32b":
+        choices = {"op_sel": (0, 1), "op_sel_hi": (0, 1)} if kind != "2f16" else {}  # which LLVM does not take
+        choices |= {"neg": (0, 1), "neg_hi": (0, 1)} if kind.endswith("f") or kind == "2f16" else {}
     elif form == "PACKED" and (kind == "mix" or kind == "p32b"):
         choices = signs | {"op_sel": (0, 1), "op_sel_hi": (0, 1)}
     return [dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())]
@@ -209,12 +239,16 @@ def _own(form: str, kind: str, name: str) -> list[dict[str, Any]]:
 def _rest(one: Variation, rng: random.Random) -> Variation:
     """The modifiers that are not an operand's, drawn."""
     result = one.operation.types[0]
-    if one.form not in ("SHORT", "DPP") and (result in (*FLOAT, "p16f", "p32f") or _SATURATES.fullmatch(one.name)):
+    if one.form not in ("SHORT", "DPP") and (
+        result in (*FLOAT, "p16f", "p32f", "pair") or _SATURATES.fullmatch(one.name)
+    ):
         one.clamp = int(rng.random() < 0.4)
     if one.form in ("VOP3", "VOP3_ONLY", "SDWA") and result in FLOAT and rng.random() < 0.6:
         one.omod = rng.choice(["mul:2", "mul:4", "div:2"])
     if one.form == "OP_SEL" and result in ("f16", "i16", "u16"):
         one.high = rng.randrange(2)
+    if result == "b8":
+        one.high = rng.randrange(4)
     if one.form == "SDWA":
         whole = ("WORD_0", "WORD_1", "DWORD") if result == "f16" else ("DWORD",)
         one.dst_sel = rng.choice(whole if one.operation.approximate else SELECTIONS)  # bytes are not compared roughly
@@ -232,10 +266,10 @@ def constant_bits(text: str, kind: str) -> int:
     """What an inline constant is worth to an operand: 64 bits, of which narrower types take the low ones."""
     if "." not in text:
         return int(text) & 0xFFFFFFFFFFFFFFFF
-    number = 1 / (2 * np.pi) if text.startswith("0.159") else float(text)
-    if kind in ("f64", "u64", "i64"):
+    number = 0.15915494309189532 if text.startswith("0.159") else float(text)  # 1/2π as LLVM has it
+    if kind in ("f64", "u64", "i64", "r64"):
         return int(np.float64(number).view(np.uint64))
-    if kind in ("f16", "p16f", "h16", "s16", "half"):
+    if kind in ("f16", "r16", "p16f", "h16", "s16", "half"):
         return int(np.float16(number).view(np.uint16))
     return int(np.float32(number).view(np.uint32))
 
@@ -245,10 +279,33 @@ def _edges(kind: str) -> list[int]:
     if kind in FLOAT:
         number, info = FLOAT[kind], np.finfo(FLOAT[kind])
         values = [0.0, 1.0, 0.5, 2.0, 1 / 3, 3.7, 2.5, 100.25, float(info.max), float(info.tiny), np.inf, np.nan, 1e-3]
-        values += [float(info.tiny) / 4, 127.5, 31.0, 7.999]
-        return [int(number(x).view(WHOLE[kind])) for v in values for x in (v, -v)]
+        values += [float(info.tiny) / 4, 127.5, 31.0, 7.999, float(info.smallest_subnormal), 1.5 * float(info.tiny)]
+        values += [float(info.max) ** 0.25, float(info.max) ** -0.25, float(info.max) ** 0.5, float(info.max) ** -0.5]
+        values += [300.125, 65535.5, 0.0625, 240.0, 248.0]
+        with np.errstate(over="ignore"):
+            return [int(number(x).view(WHOLE[kind])) for v in values for x in (v, -v)]
     return [0, 1, 2, 31, 32, 33, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF,
-            0x00FF00FF, 0x80007FFF, 0x12345678, 0xFFFF0000, 0x7FFFFF, 0x800000]  # fmt: skip
+            0x00FF00FF, 0x80007FFF, 0x12345678, 0xFFFF0000, 0x7FFFFF, 0x800000, 4, 8, 16, 64, 512, 0x3FF,
+            0x0B0A0908, 0x0F0E0D0C, 0x090C0005, 0xFF0A080B]  # fmt: skip
+
+
+def _codes(kind: str) -> list[int]:
+    """Bits of a float of every class of v_cmp_class."""
+    width = int(kind[1:])
+    number = WHOLE[f"f{width}"]
+    fraction_bits = {16: 10, 32: 23, 64: 52}[width]
+    top = (1 << (width - 1)) - (1 << fraction_bits)
+    found = [
+        0,
+        1,
+        (1 << fraction_bits) - 1,
+        1 << fraction_bits,
+        top - 1,
+        top,
+        top + 1,
+        top + (1 << (fraction_bits - 1)),
+    ]
+    return [int(number(code | sign << (width - 1))) for code in found for sign in range(2)]
 
 
 def inputs(types: Sequence[str], rng: np.random.Generator) -> Array:
@@ -256,7 +313,7 @@ def inputs(types: Sequence[str], rng: np.random.Generator) -> Array:
     result = rng.integers(0, 1 << 32, (8, LANES), np.uint64).astype(np.uint32)
 
     def drawn(kind: str) -> Array:
-        edges = np.array(_edges(kind), np.uint64)
+        edges = np.array(_codes(kind) if kind[0] == "r" else _edges(kind), np.uint64)
         return edges[rng.integers(0, len(edges), LANES)]
 
     def ordinary(kind: str) -> Array:
@@ -268,14 +325,26 @@ def inputs(types: Sequence[str], rng: np.random.Generator) -> Array:
         return np.where(rng.integers(0, 2, LANES) == 0, first, second)
 
     for n, kind in enumerate((*types, *["u32"] * (3 - len(types)), types[-1])):
-        kind = {"mix": "f16", "h16": "u32", "p16f": "f16", "p32f": "f32", "i16": "u32", "u16": "u32"}.get(kind, kind)
-        if kind == "f16":
-            result[2 * n] = some("f16") | some("f16") << np.uint64(16)
-        elif kind == "f64":
-            whole = some("f64")
+        kind = {
+            "mix": "f16",
+            "h16": "u32",
+            "p16f": "f16",
+            "2f16": "f16",
+            "p32f": "f32",
+            "i16": "u32",
+            "u16": "u32",
+        }.get(kind, "u32" if kind in ("carry", "u128") else kind)
+        if kind in ("f16", "r16"):
+            result[2 * n] = some(kind) | some(kind) << np.uint64(16)
+        elif kind in ("f64", "r64"):
+            whole = some(kind)
             result[2 * n], result[2 * n + 1] = whole & np.uint64(0xFFFFFFFF), whole >> np.uint64(32)
         else:
             result[2 * n], result[2 * n + 1] = some(kind), some(kind)
+    if len(types) == 3 and len({*types}) == 1 and types[0] in FLOAT:  # as in a division, and for equal ones of three
+        chosen = rng.integers(0, 4, LANES)
+        for n in (1, 2):
+            result[:2] = np.where(chosen == n, result[2 * n : 2 * n + 2], result[:2])
     return result
 
 
@@ -288,15 +357,17 @@ def _number(raw: Array, kind: str) -> Array:
     if kind == "i64":
         return raw.astype(np.uint64).view(np.int64)
     width = 16 if kind.endswith("16") else 32
+    if kind == "r64":
+        return raw.astype(np.uint64).view(np.int64)
     low = raw.astype(np.int64) & ((1 << width) - 1)
     return low - (low >> (width - 1) << width) if kind[0] in "is" else low
 
 
 def _signs(raw: Array, kind: str, *, neg: int, absolute: int) -> Array:
     """abs, then neg, of an operand's bits."""
-    if kind not in FLOAT:
+    if kind not in FLOAT and kind[0] != "r":
         return raw
-    sign = np.uint64(1 << {"f16": 15, "f32": 31, "f64": 63}[kind])
+    sign = np.uint64(1 << (int(kind[1:]) - 1))
     if absolute:
         raw = raw & ~sign
     return raw ^ sign if neg else raw
@@ -323,6 +394,24 @@ class Expected:
         self.wide = low | high << np.uint64(32)
         self.certain = np.ones(LANES, bool)
         self.old = self.wide[3]
+
+    def numbers(self, kinds: Sequence[str]) -> list[Array]:
+        """The operands that an operation computes with; pairs give two each."""
+        found: list[Array] = []
+        lanes = np.arange(LANES)
+        masks = {"vcc": _MASK, "carry": ~_MASK if self.one.form == "VOP3" else _MASK}
+        for n, kind in enumerate(kinds):  # those that no text names come last
+            if kind in masks:
+                found.append(np.array([masks[kind] >> lane & 1 for lane in range(LANES)]))
+            elif kind in ("lane", "clamp"):
+                found.append(lanes if kind == "lane" else self.one.clamp)
+            elif kind == "2f16":
+                found += [self.operand(n, "p16f", part) for part in range(2)]
+            elif kind == "u128":
+                found += [self.wide[2], self.wide[3]]
+            else:
+                found.append(self.operand(n, kind))
+        return found
 
     def operand(self, n: int, kind: str, part: int = 0) -> Array:
         """The number of operand ``n`` for the low (0) or the high (1) result."""
@@ -378,7 +467,12 @@ class Expected:
                 number = np.where(np.isnan(number), FLOAT[kind](0), np.clip(number, FLOAT[kind](0), FLOAT[kind](1)))
                 number = np.where(number == 0, FLOAT[kind](0), number).astype(FLOAT[kind])
             return number.view(WHOLE[kind]).astype(np.uint64)
-        if kind in ("u64", "pair"):
+        if kind == "pair" and one.clamp:
+            halves = np.stack([value & 0xFFFF, value >> 16]).astype(np.uint16).view(np.float16)
+            limited = np.where(np.isnan(halves), np.float16(0), np.clip(halves, np.float16(0), np.float16(1)))
+            low, high = np.where(limited == 0, np.float16(0), limited).view(np.uint16).astype(np.uint64)
+            return low | high << np.uint64(16)
+        if kind in ("u64", "pair", "2f32", "u128"):
             return value.astype(np.uint64)
         width = 16 if kind.endswith("16") else 32
         if one.clamp:
@@ -409,11 +503,20 @@ class Expected:
                 width = np.uint64(32 if result.startswith("p32") else 16)
                 whole = parts[0] | parts[1] << width
                 return whole if width == 32 else whole | self.old >> np.uint64(32) << np.uint64(32)
-            numbers = [self.operand(n, k) for n, k in enumerate(kinds)]
+            numbers = self.numbers(kinds)
             if one.operation.accumulates:
                 numbers.append(_number(self.old, result))
+                if one.mode == "flush" and result in FLOAT:
+                    self.certain &= (np.abs(numbers[-1]) >= SMALLEST[result]) | (numbers[-1] == 0)
+            if one.operation.settled:
+                self.certain &= one.operation.settled(*numbers)
+            if one.shown == "carry":
+                assert one.operation.carry
+                return one.operation.carry(*numbers).astype(np.uint64)
             flushing = one.operation.flushing if one.mode == "flush" else None
             value = (flushing or one.operation.compute)(*numbers)
+            if result == "u128":
+                value = value[one.shown == "upper"]
             if result == "mask":
                 return value.astype(np.uint64)
             bits = self.rounded(value, result)
@@ -423,8 +526,11 @@ class Expected:
         """A result where it goes, with what stays of the destination."""
         one, old = self.one, self.old
         upper = old >> np.uint64(32) << np.uint64(32)
-        if result in ("f64", "u64"):
+        if result in ("f64", "u64", "2f32", "u128"):
             return bits
+        if result == "b8":
+            at = np.uint64(8 * one.high)
+            return old & ~(np.uint64(255) << at) | (bits & np.uint64(255)) << at
         if one.form == "SDWA":
             unit, _, place = one.dst_sel.partition("_")
             if unit != "DWORD":
@@ -454,7 +560,7 @@ def same(one: Variation, got: Array, want: Array) -> Array:
     """Per lane: equal, both NaNs, or as near as the chips are."""
     equal = got == want
     result = one.operation.types[0]
-    if result == "mask":
+    if one.is_mask:
         return equal
     for kind, at in _floats_of(one):
         width = {"f16": 16, "f32": 32, "f64": 64}[kind]
@@ -483,7 +589,9 @@ def _floats_of(one: Variation) -> list[tuple[str, int]]:
     if result in FLOAT:
         return [(result, 16 if one.high or "mixhi" in one.name else 0)]
     halves = [("f16", 0), ("f16", 16)]
-    return {"p16f": halves, "pair": halves, "p32f": [("f32", 0), ("f32", 32)]}.get(result, [])
+    return {"p16f": halves, "pair": halves, **{key: [("f32", 0), ("f32", 32)] for key in ("p32f", "2f32")}}.get(
+        result, []
+    )
 
 
 # ---- running ---------------------------------------------------------------------------------------------------------
@@ -498,8 +606,13 @@ def kernel_text(found: Sequence[Variation], target: str) -> str:
     lines += ["s_waitcnt vmcnt(0)"]
     for one in found:
         words = [int.from_bytes(one.code[at : at + 4], "little") for at in range(0, len(one.code), 4)]
+        if {"vcc", "carry"} & {*one.operation.types}:
+            lines += [f"s_mov_b32 vcc_{half}, {_MASK >> at & 0xFFFFFFFF:#x}" for half, at in (("lo", 0), ("hi", 32))]
+            lines += ["s_not_b64 s[22:23], vcc"]
         lines += ["v_mov_b32 v20, v14", "v_mov_b32 v21, v15", *(f".long {word:#x}" for word in words)]
-        if one.operation.types[0] == "mask":
+        if one.shown == "upper":
+            lines += ["v_mov_b32 v20, v22", "v_mov_b32 v21, v23"]
+        if one.is_mask:
             lines += ["s_mov_b64 s[20:21], exec", "s_mov_b64 exec, -1"] * ("cmpx" in one.name)
             lines += [f"v_mov_b32 v{20 + n}, {_mask(one, n)}" for n in range(2)]
         lines += ["global_store_dwordx2 v1, v[20:21], s[6:7]", "s_add_u32 s6, s6, 0x200", "s_addc_u32 s7, s7, 0"]
@@ -511,6 +624,8 @@ def kernel_text(found: Sequence[Variation], target: str) -> str:
 
 def _mask(one: Variation, half: int) -> str:
     """The register of a mask's half."""
+    if one.shown == "carry":
+        return f"s{18 + half}" if one.form.startswith("VOP3") else ("vcc_lo", "vcc_hi")[half]
     return ("vcc_lo", "vcc_hi")[half] if one.form == "SHORT" and "cmpx" not in one.name else f"s{20 + half}"
 
 
@@ -536,18 +651,21 @@ def interpreted(one: Variation, registers: Array, target: str) -> Array:
     wave.scalars[EXEC : EXEC + 2] = 0xFFFFFFFF
     wave.vectors[8:16] = registers
     wave.vectors[20:22] = registers[6:8]
+    for first, mask in ((VCC, _MASK), (22, ~_MASK)):
+        wave.scalars[first : first + 2] = [mask & 0xFFFFFFFF, mask >> 32 & 0xFFFFFFFF]
     step(wave, decode(one.code + bytes(8), 0, isa))
-    if one.operation.types[0] == "mask":
-        first = EXEC if "cmpx" in one.name else VCC if one.form == "SHORT" else 20
+    if one.is_mask:
+        first = EXEC if "cmpx" in one.name else VCC if _mask(one, 0) == "vcc_lo" else int(_mask(one, 0)[1:])
         return wave.scalars[first : first + 2].astype(np.uint32)[None].repeat(LANES, 0).view(np.uint64)[:, 0].copy()
-    return wave.vectors[20].astype(np.uint64) | wave.vectors[21].astype(np.uint64) << np.uint64(32)
+    first = 22 if one.shown == "upper" else 20
+    return wave.vectors[first].astype(np.uint64) | wave.vectors[first + 1].astype(np.uint64) << np.uint64(32)
 
 
 def compared(one: Variation, got: Array, registers: Array, who: str) -> str:
     """What differs, in words; an empty string if nothing does."""
     expected = Expected(one, registers)
     want = expected.bits()
-    if one.operation.types[0] == "mask":
+    if one.is_mask:
         got = (got >> np.arange(LANES, dtype=np.uint64)) & np.uint64(1)
     wrong = ~same(one, got, want) & expected.certain
     if not wrong.any():
@@ -581,7 +699,7 @@ def taken(target: str, seed: int, every: int, only: str) -> tuple[list[Variation
 def check(target: str, seed: int = 1, every: int = 1, only: str = "", batch: int = 400) -> Iterator[tuple[int, str]]:
     """Try them: how many variations of a batch, and what differs among them, in lines."""
     found, _ = taken(target, seed, every, only)
-    key = {id(one): (one.mode, one.operation.types[1:]) for one in found}
+    key = {id(one): (one.mode, one.operation.explicit) for one in found}
     numbers = np.random.default_rng(seed)
     for (_, types), group in itertools.groupby(sorted(found, key=lambda o: key[id(o)]), key=lambda o: key[id(o)]):
         members = list(group)

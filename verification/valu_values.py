@@ -20,29 +20,30 @@ Array = Any
 class Operation(NamedTuple):
     """``types``: of the result, then of each operand; ``approximate``: units in the last place by which chips may be
     off; ``accumulates``: the destination is the last operand; ``flushing``: in place of ``compute`` where MODE flushes
-    denormals, if something inside is flushed, too."""
+    denormals, if something inside is flushed, too; ``carry``: the second result, a mask; ``settled``: the lanes of
+    which the documents say what they are."""
 
     types: tuple[str, ...]
     compute: Callable[..., Array]
     approximate: int = 0
     accumulates: bool = False
     flushing: Callable[..., Array] | None = None
+    carry: Callable[..., Array] | None = None
+    settled: Callable[..., Array] | None = None
+
+    @property
+    def explicit(self) -> tuple[str, ...]:
+        """The types of the operands that the text names; the others are lane numbers, VCC and the clamp bit."""
+        return tuple(t for t in self.types[1:] if t not in ("lane", "vcc", "clamp"))
 
 
 OPERATIONS: Final[dict[str, Operation]] = {}
 
 
-def add(
-    names: str,
-    types: str,
-    compute: Callable[..., Array],
-    approximate: int = 0,
-    accumulates: bool = False,
-    flushing: Callable[..., Array] | None = None,
-) -> None:
+def add(names: str, types: str, compute: Callable[..., Array], approximate: int = 0, **more: Any) -> None:
     """Enter operations (with spaces between their names), of ``types`` (the result's first)."""
     for name in names.split():
-        OPERATIONS[name] = Operation(tuple(types.split()), compute, approximate, accumulates, flushing)
+        OPERATIONS[name] = Operation(tuple(types.split()), compute, approximate, **more)
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------
@@ -112,9 +113,11 @@ def most(a: Array, b: Array) -> Array:
 
 
 def middle(a: Array, b: Array, c: Array) -> Array:
-    """Of floats; the smallest number if one is a NaN."""
+    """Of floats; the smallest number if one is a NaN ("MI300" ISA, V_MED3_F32: zeros of both signs are equal)."""
     nan = np.isnan(a) | np.isnan(b) | np.isnan(c)
-    return np.where(nan, least(least(a, b), c), most(least(a, b), least(most(a, b), c)))
+    largest = most(most(a, b), c)
+    other = np.where(largest == a, most(b, c), np.where(largest == b, most(a, c), most(a, b)))
+    return np.where(nan, least(least(a, b), c), other)
 
 
 def middle_int(a: Array, b: Array, c: Array) -> Array:
@@ -228,19 +231,23 @@ def pair(low: Array, high: Array) -> Array:
     return bits(low, 16) | bits(high, 16) << 16
 
 
-def classes(x: Array, denormal_below: float) -> Array:
-    """The bit of v_cmp_class for each: 0, 1 NaN; 2 -inf; 3 -normal; 4 -denormal; 5 -0; 6 0; … 9 inf."""
-    size = np.abs(x)
-    kind = np.select([np.isinf(x), size >= denormal_below, size > 0], [9, 8, 7], 6)
-    return np.where(np.isnan(x), 1, np.where(np.signbit(x), 11 - kind, kind))
+def classes(code: Array, width: int, fraction_bits: int) -> Array:
+    """The bit of v_cmp_class for each: 0 signalling and 1 quiet NaN; 2 -inf; 3 -normal; 4 -denormal; 5 -0; 6 0; … 9
+    inf ("MI300" ISA, V_CMP_CLASS_F32)."""
+    negative = (code >> (width - 1)) & 1 != 0
+    top = (1 << (width - 1 - fraction_bits)) - 1
+    power = (code >> fraction_bits) & top
+    rest = code & ((1 << fraction_bits) - 1)
+    kind = np.select([power == top, power > 0, rest > 0], [9, 8, 7], 6)
+    return np.where((power == top) & (rest != 0), rest >> (fraction_bits - 1), np.where(negative, 11 - kind, kind))
 
 
 # ---- operations ------------------------------------------------------------------------------------------------------
 
-for _t, _round, _last, _tiny in (
-    ("f16", half, 1 - 2.0**-11, 2.0**-14),
-    ("f32", single, float(np.nextafter(np.float32(1), np.float32(0))), 2.0**-126),
-    ("f64", lambda x: x, float(np.nextafter(1.0, 0.0)), 2.0**-1022),
+for _t, _round, _last, _fraction_bits in (
+    ("f16", half, 1 - 2.0**-11, 10),
+    ("f32", single, float(np.nextafter(np.float32(1), np.float32(0))), 23),
+    ("f64", lambda x: x, float(np.nextafter(1.0, 0.0)), 52),
 ):
     _fma = fused_double if _t == "f64" else fused
     _narrow = _t != "f64"
@@ -281,8 +288,8 @@ for _t, _round, _last, _tiny in (
     }.items():  # fmt: skip
         add(f"cmp_{_name}_{_t} cmpx_{_name}_{_t}", f"mask {_t} {_t}", _compare)
     add(
-        f"cmp_class_{_t} cmpx_class_{_t}", f"mask {_t} {'h16' if _t == 'f16' else 'u32'}",
-        lambda x, mask, tiny=_tiny: (mask >> classes(x, tiny)) & 1 != 0,
+        f"cmp_class_{_t} cmpx_class_{_t}", f"mask r{_t[1:]} {'h16' if _t == 'f16' else 'u32'}",
+        lambda x, mask, width=int(_t[1:]), m=_fraction_bits: (mask >> classes(x, width, m)) & 1 != 0,
     )  # fmt: skip
 
 add("rcp_iflag_f32", "f32 f32", lambda x: 1 / x, 2)
@@ -298,8 +305,10 @@ add("mad_f16 mad_legacy_f16", "f16 f16 f16 f16", mad_half, flushing=mad_half_flu
 add("mac_f16", "f16 f16 f16", mad_half, accumulates=True, flushing=mad_half_flushing)
 add("fma_legacy_f16", "f16 f16 f16 f16", fused)
 add("pk_fmac_f16", "p16f p16f p16f", fused, accumulates=True)
-add("sin_f16", "f16 f16", lambda x: np.where(np.abs(x) > 256, 0.0, np.sin(2 * np.pi * x)), 4)  # out of range: 0
-add("cos_f16", "f16 f16", lambda x: np.where(np.abs(x) > 256, 1.0, np.cos(2 * np.pi * x)), 4)  # out of range: 1
+for _t, _units in (("f16", 4), ("f32", 8)):
+    # "MI300" ISA, V_SIN_F32: any number is in range, infinities give NaN. How exact results are is not said.
+    add(f"sin_{_t}", f"{_t} {_t}", lambda x: np.sin(2 * np.pi * (x - np.trunc(x))), _units)
+    add(f"cos_{_t}", f"{_t} {_t}", lambda x: np.cos(2 * np.pi * (x - np.trunc(x))), _units)
 add("mul_legacy_f32", "f32 f32 f32", without_zero)
 add("pk_add_f16", "p16f p16f p16f", lambda a, b: a + b)
 add("pk_mul_f16", "p16f p16f p16f", lambda a, b: a * b)
@@ -443,11 +452,35 @@ add("lshlrev_b64", "u64 u32 u64", lambda a, b: b << (a & 63).astype(np.uint64))
 add("lshrrev_b64", "u64 u32 u64", lambda a, b: b >> (a & 63).astype(np.uint64))
 add("ashrrev_i64", "u64 u32 u64", lambda a, b: (b.view(np.int64) >> (a & 63)).view(np.uint64))
 add("lshl_add_u64", "u64 u64 u32 u64", lambda a, b, c: (a << (b & 7).astype(np.uint64)) + c)
-add("add_co_u32", "u32 u32 u32", lambda a, b: a + b)
-add("sub_co_u32", "u32 u32 u32", lambda a, b: a - b)
-add("subrev_co_u32", "u32 u32 u32", lambda a, b: b - a)
-add("mad_u64_u32", "u64 u32 u32 u64", lambda a, b, c: a.astype(np.uint64) * b.astype(np.uint64) + c)
-add("mad_i64_i32", "u64 i32 i32 u64", lambda a, b, c: (a * b).view(np.uint64) + c)
+add("add_co_u32", "u32 u32 u32", lambda a, b: a + b, carry=lambda a, b: a + b > 0xFFFFFFFF)
+add("sub_co_u32", "u32 u32 u32", lambda a, b: a - b, carry=lambda a, b: b > a)
+add("subrev_co_u32", "u32 u32 u32", lambda a, b: b - a, carry=lambda a, b: a > b)
+add("addc_co_u32", "u32 u32 u32 carry", lambda a, b, m: a + b + m, carry=lambda a, b, m: a + b + m > 0xFFFFFFFF)
+add("subb_co_u32", "u32 u32 u32 carry", lambda a, b, m: a - b - m, carry=lambda a, b, m: b + m > a)
+add("subbrev_co_u32", "u32 u32 u32 carry", lambda a, b, m: b - a - m, carry=lambda a, b, m: a + m > b)
+
+
+def wide_sum(a: Array, b: Array, c: Array, low: int) -> list[int]:
+    """a × b + c exactly; of a signed c (``low`` is below 0) the value."""
+    return [int(x) * int(y) + (int(z) + low) % (1 << 64) - -low for x, y, z in zip(a, b, c, strict=True)]
+
+
+def wide_bits(values: list[int], low: int, clamp: int) -> Array:
+    limited = [min(max(v, low), low + (1 << 64) - 1) if clamp else v for v in values]
+    return np.array([v % (1 << 64) for v in limited], np.uint64)
+
+
+# "MI300" ISA, V_MAD_I64_I32: the mask is bit 64 of the sum of 65 bits, for signed numbers the sign of the exact sum.
+add(
+    "mad_u64_u32", "u64 u32 u32 u64 clamp",
+    lambda a, b, c, clamp: wide_bits(wide_sum(a, b, c, 0), 0, clamp),
+    carry=lambda a, b, c, _: np.array([v >> 64 for v in wide_sum(a, b, c, 0)]) != 0,
+)  # fmt: skip
+add(
+    "mad_i64_i32", "u64 i32 i32 u64 clamp",
+    lambda a, b, c, clamp: wide_bits(wide_sum(a, b, c, -(1 << 63)), -(1 << 63), clamp),
+    carry=lambda a, b, c, _: np.array([v < 0 for v in wide_sum(a, b, c, -(1 << 63))]),
+)  # fmt: skip
 add("pack_b32_f16", "u32 f16 f16", lambda a, b: pair(half_bits(a), half_bits(b)))
 add("dot2_i32_i16", "i32 u32 u32 i32", lambda a, b, c: dot(a, b, 16, True) + c)
 add("dot2_u32_u16", "u32 u32 u32 u32", lambda a, b, c: dot(a, b, 16, False) + c)
@@ -455,3 +488,264 @@ add("dot4_i32_i8", "i32 u32 u32 i32", lambda a, b, c: dot(a, b, 8, True) + c)
 add("dot4_u32_u8", "u32 u32 u32 u32", lambda a, b, c: dot(a, b, 8, False) + c)
 add("dot8_i32_i4", "i32 u32 u32 i32", lambda a, b, c: dot(a, b, 4, True) + c)
 add("dot8_u32_u4", "u32 u32 u32 u32", lambda a, b, c: dot(a, b, 4, False) + c)
+
+
+# ---- masks, lanes, parts of operands ---------------------------------------------------------------------------------
+
+add("cndmask_b32", "u32 r32 r32 carry", lambda a, b, m: np.where(m, b, a))
+add("mbcnt_lo_u32_b32", "u32 u32 u32 lane", lambda a, b, lane: ones(a & ((1 << np.minimum(lane, 32)) - 1)) + b)
+add("mbcnt_hi_u32_b32", "u32 u32 u32 lane", lambda a, b, lane: ones(a & ((1 << np.maximum(lane - 32, 0)) - 1)) + b)
+add(
+    "cvt_pkaccum_u8_f32", "u32 f32 u32",
+    lambda a, b, c: c & ~(255 << 8 * (b & 3)) | whole(0, 255, np.rint)(a) << 8 * (b & 3), accumulates=True,
+)  # fmt: skip
+add("dot2c_i32_i16", "i32 u32 u32", lambda a, b, c: dot(a, b, 16, True) + c, accumulates=True)
+add("dot4c_i32_i8", "i32 u32 u32", lambda a, b, c: dot(a, b, 8, True) + c, accumulates=True)
+add("dot8c_i32_i4", "i32 u32 u32", lambda a, b, c: dot(a, b, 4, True) + c, accumulates=True)
+
+
+def dot_halves(a: Array, a_high: Array, b: Array, b_high: Array, c: Array) -> Array:
+    """ "MI300" ISA, V_DOT2_F32_F16: the low product is added first. That each sum is rounded is the text's ``+=`` on
+    floats of 32 bits; the document names no accuracy."""
+    return fused(a_high, b_high, single(fused(a, b, c)))
+
+
+add("dot2_f32_f16", "f32 2f16 2f16 f32", dot_halves)
+add("dot2c_f32_f16", "f32 2f16 2f16", dot_halves, accumulates=True)
+
+
+def sads(a: Array, b: Array, masked: bool) -> list[Array]:
+    """Of the bytes of b with those from byte 0, 1, 2 and 3 of a ("MI300" ISA, V_QSAD_PK_U16_U8)."""
+    return [sad(((a >> np.uint64(8 * n)) & np.uint64(0xFFFFFFFF)).astype(np.int64), b, masked) for n in range(4)]
+
+
+def sums(parts: list[Array], sums_before: list[Array], width: int, clamp: int) -> Array:
+    """64 bits of sums of ``width`` bits each."""
+    limit = (1 << width) - 1
+    totals = [p + q for p, q in zip(parts, sums_before, strict=True)]
+    fields = [(np.minimum(t, limit) if clamp else t & limit).astype(np.uint64) for t in totals]
+    return np.bitwise_or.reduce([f << np.uint64(width * n) for n, f in enumerate(fields)])
+
+
+def fields(x: Array, width: int) -> list[Array]:
+    return [((x >> np.uint64(at)) & np.uint64((1 << width) - 1)).astype(np.int64) for at in range(0, 64, width)]
+
+
+for _name, _masked in (("qsad_pk_u16_u8", False), ("mqsad_pk_u16_u8", True)):
+    add(
+        _name, "u64 u64 u32 u64 clamp",
+        lambda a, b, c, clamp, masked=_masked: sums(sads(a, b, masked), fields(c, 16), 16, clamp),
+    )  # fmt: skip
+add(
+    "mqsad_u32_u8", "u128 u64 u32 u128 clamp",
+    lambda a, b, low, high, clamp: (
+        sums(sads(a, b, True)[:2], fields(low, 32), 32, clamp), sums(sads(a, b, True)[2:], fields(high, 32), 32, clamp)
+    ),
+)  # fmt: skip
+
+
+# ---- faces of a cube ("MI300" ISA, V_CUBEID_F32 to V_CUBEMA_F32) -----------------------------------------------------
+
+
+def of_face(values: Callable[[Array, Array, Array], list[Array]]) -> Callable[[Array, Array, Array], Array]:
+    """The value of the face that a direction meets: 0 to 5 are +x, -x, +y, -y, +z and -z."""
+
+    def chosen(x: Array, y: Array, z: Array) -> Array:
+        along_z = (np.abs(z) >= np.abs(x)) & (np.abs(z) >= np.abs(y))
+        along_y = np.abs(y) >= np.abs(x)
+        face = np.where(along_z, 4 + (z < 0), np.where(along_y, 2 + (y < 0), x < 0))
+        return np.choose(face, values(x, y, z))
+
+    return chosen
+
+
+add("cubeid_f32", "f32 f32 f32 f32", of_face(lambda x, y, z: [np.full(x.shape, float(n)) for n in range(6)]))
+add("cubesc_f32", "f32 f32 f32 f32", of_face(lambda x, y, z: [-z, z, x, x, x, -x]))
+add("cubetc_f32", "f32 f32 f32 f32", of_face(lambda x, y, z: [-y, -y, z, -z, -y, -y]))
+add("cubema_f32", "f32 f32 f32 f32", of_face(lambda x, y, z: [2 * x, 2 * x, 2 * y, 2 * y, 2 * z, 2 * z]))
+
+
+# ---- division in steps -----------------------------------------------------------------------------------------------
+
+
+class Format(NamedTuple):
+    """Of floats: bits of the fraction, bias of the exponent, the distance of exponents from which a quotient is large,
+    the exponent up to which a numerator is tiny, and the power of two of scaling."""
+
+    fraction_bits: int
+    bias: int
+    far: int
+    tiny: int
+    scale: int
+
+
+FORMATS: Final = {"f32": Format(23, 127, 96, 23, 64), "f64": Format(52, 1023, 768, 53, 128)}
+
+
+def field_of(x: float, form: Format) -> int:
+    """The exponent's field."""
+    if not np.isfinite(x):
+        return 2 * form.bias + 1
+    return max(int(np.frexp(x)[1]) - 1 + form.bias, 0) if x else 0
+
+
+def scaled_divisor(x: float, d: float, n: float, form: Format) -> tuple[float, bool]:
+    """ "MI300" ISA, V_DIV_SCALE_F32, with the number 1/d and n/d would be; and the mask. x is d or n.
+
+    Where both 1/d and n/d are denormal the text scales the denominator up, which may make it infinite: there the
+    division of LLVM (SITargetLowering::LowerFDIV32) is right only if it is scaled down, which this does.
+    """
+    if d == 0 or n == 0:
+        return float("nan"), False
+    apart = field_of(n, form) - field_of(d, form)
+    up, down = np.ldexp(x, form.scale), np.ldexp(x, -form.scale)
+    if apart >= form.far:
+        return (float(up) if x == d else x), True
+    if field_of(d, form) == 0:
+        return float(up), False
+    least_normal = Fraction(2) ** (1 - form.bias)
+    finite = np.isfinite(d) and np.isfinite(n)
+    low_inverse = bool(np.isfinite(d)) and 1 / abs(Fraction(d)) < least_normal
+    low_quotient = finite and abs(Fraction(n) / Fraction(d)) < least_normal
+    if low_inverse and low_quotient:
+        return (float(down) if x == d else x), True
+    if low_inverse:
+        return float(down), False
+    if low_quotient:
+        return (float(up) if x == n else x), True
+    return (float(up) if field_of(n, form) <= form.tiny else x), False
+
+
+def fixed_up(q: Array, d: Array, n: Array) -> Array:
+    """ "MI300" ISA, V_DIV_FIXUP_F32."""
+    negative = np.signbit(d) ^ np.signbit(n)
+    size = np.select(
+        [np.isnan(n) | np.isnan(d), (n == 0) & (d == 0) | np.isinf(n) & np.isinf(d), (d == 0) | np.isinf(n)],
+        [np.nan, np.nan, np.inf], np.where(np.isinf(d) | (n == 0), 0.0, np.abs(q)),
+    )  # fmt: skip
+    return np.where(negative, -size, size)
+
+
+def fused_scaled(a: Array, b: Array, c: Array, mask: Array, form: Format, sum_of: Callable[..., Array]) -> Array:
+    """a × b + c, times 2^±scale where the mask says: up if c is 2 or more. AMD's documents say 2^32 (2^64 for f64)
+    for every c, by which no scaled division comes out; this is what the division of LLVM needs. A sum that is too
+    large stays infinite; a denormal result is rounded once."""
+    power = np.where(np.abs(c) >= 2, form.scale, -form.scale)
+    plain = sum_of(a, b, c, 0 * power)
+    large = np.abs(plain) >= (2 - 2.0 ** -(form.fraction_bits + 1)) * 2.0**form.bias
+    return np.where(mask & ~large, sum_of(a, b, c, power), np.where(mask, np.copysign(np.inf, plain), plain))
+
+
+def fused_double_scaled(a: Array, b: Array, c: Array, power: Array) -> Array:
+    """(a × b + c) × 2^power rounded once to float64."""
+    result = np.ldexp(a * b + c, power)
+    for lane in np.flatnonzero(np.isfinite(a) & np.isfinite(b) & np.isfinite(c)):
+        exact = (Fraction(a[lane]) * Fraction(b[lane]) + Fraction(c[lane])) * Fraction(2) ** int(power[lane])
+        if exact:
+            try:
+                result[lane] = float(exact)
+            except OverflowError:
+                result[lane] = np.copysign(np.inf, float(np.sign(exact.numerator)))
+    return result
+
+
+for _t, _form in FORMATS.items():
+    _lanes = np.vectorize(lambda x, d, n, form=_form: scaled_divisor(x, d, n, form), otypes=[float, bool])
+    add(
+        f"div_scale_{_t}", f"{_t} {_t} {_t} {_t}", lambda x, d, n, f=_lanes: f(x, d, n)[0],
+        carry=lambda x, d, n, f=_lanes: f(x, d, n)[1], settled=lambda x, d, n: (x == d) | (x == n),
+    )  # fmt: skip
+    # Where the quotient is below every number the document says "underflow", which is no number. By its text a NaN
+    # stays one; but the division of LLVM gets one from numbers whose quotient is too large, and has to give infinity.
+    add(
+        f"div_fixup_{_t}", f"{_t} {_t} {_t} {_t}", fixed_up,
+        settled=lambda q, d, n, least=-_form.bias - _form.fraction_bits: ~(
+            np.isnan(q) | np.isfinite(n) & np.isfinite(d) & (n != 0) & (np.frexp(n)[1] - np.frexp(d)[1] < least + 2)
+        ),
+    )  # fmt: skip
+_f32, _f64 = FORMATS.values()
+add(
+    "div_fmas_f32", "f32 f32 f32 f32 vcc",
+    lambda a, b, c, m: fused_scaled(a, b, c, m, _f32, lambda a, b, c, power: np.ldexp(fused(a, b, c), power)),
+)  # fmt: skip
+add("div_fmas_f64", "f64 f64 f64 f64 vcc", lambda a, b, c, m: fused_scaled(a, b, c, m, _f64, fused_double_scaled))
+add("div_fixup_f16 div_fixup_legacy_f16", "f16 f16 f16 f16", fixed_up)
+
+
+def two_over_pi(size: int) -> int:
+    """⌊2/π × 2^size⌋, by Machin's formula."""
+    unit = 1 << (size + 64)
+
+    def inverse_tangent(of: int) -> int:
+        total, term, n = 0, unit // of, 0
+        while term:
+            total += (-1) ** n * (term // (2 * n + 1))
+            term, n = term // (of * of), n + 1
+        return total
+
+    pi = 4 * (4 * inverse_tangent(5) - inverse_tangent(239))
+    return (2 * unit << size) // pi
+
+
+def preop(x: Array, segment: Array) -> Array:
+    """ "MI300" ISA, V_TRIG_PREOP_F64: 53 bits of the 1201 of 2/π."""
+    digits, result = two_over_pi(1201), []
+    for v, s in zip(x, segment, strict=True):
+        power = field_of(float(v), FORMATS["f64"])
+        shift = (int(s) & 31) * 53 + max(power - 1077, 0)
+        part = ((digits << shift) >> (1201 - 53)) & ((1 << 53) - 1)
+        result.append(np.ldexp(float(part), -53 - shift + (128 if power >= 1968 else 0)))
+    return np.array(result)
+
+
+add("trig_preop_f64", "f64 f64 u32", preop)
+
+
+# ---- floats of eight bits --------------------------------------------------------------------------------------------
+# "MI300" ISA, "Data formats" (FP8 and BF8: no infinities, one NaN, code 0x80) and the conversions' texts.
+
+
+def value_of(code: int, fraction_bits: int, bias: int) -> float:
+    if code == 0x80:
+        return float("nan")
+    power, rest = (code & 127) >> fraction_bits, code & ((1 << fraction_bits) - 1)
+    size = np.ldexp(rest, 1 - bias - fraction_bits)
+    if power:
+        size = np.ldexp((1 << fraction_bits) + rest, power - bias - fraction_bits)
+    return float(-size if code & 128 else size)
+
+
+def eight_bits(x: Array, fraction_bits: int, bias: int, random: Array | None = None) -> Array:
+    """The code of each: nearest, of two as near the even one; or the next away from zero if the bits that are cut off
+    and as many of ``random``'s upper ones have a carry. Too large a number and infinity are NaN: FP16_OVFL is 0."""
+    power = np.where(x == 0, 1 - bias, np.maximum(np.frexp(x)[1] - 1, 1 - bias))
+    places = np.ldexp(np.abs(x), fraction_bits - power)
+    steps = np.rint(places)
+    if random is not None:
+        cut = 23 - fraction_bits
+        steps = np.floor(places + np.ldexp((random >> (32 - cut)).astype(float), -cut))
+    size = np.where(np.isfinite(x), steps + np.ldexp((power + bias - 1).astype(float), fraction_bits), np.inf)
+    code = np.where(size > 127, 0x80, np.minimum(size, 127)).astype(np.int64)
+    return np.where((code == 0) | (code == 0x80), code, code | np.where(np.signbit(x), 128, 0))
+
+
+for _t, _m, _bias in (("fp8", 3, 8), ("bf8", 2, 16)):
+    _values = np.array([value_of(code, _m, _bias) for code in range(256)])
+    add(f"cvt_f32_{_t}", "f32 u32", lambda x, v=_values: v[byte(x, 0)])
+    add(
+        f"cvt_pk_f32_{_t}", "2f32 u32",
+        lambda x, v=_values: sum(
+            v[byte(x, n)].astype(np.float32).view(np.uint32).astype(np.uint64) << np.uint64(32 * n) for n in range(2)
+        ),
+    )  # fmt: skip
+    add(
+        f"cvt_pk_{_t}_f32", "u16 f32 f32",
+        lambda a, b, m=_m, bias=_bias: eight_bits(a, m, bias) | eight_bits(b, m, bias) << 8,
+    )  # fmt: skip
+    # The text adds the random bits to the fraction of the float ("wrap around on overflow") and converts to nearest;
+    # of numbers that become denormal it does not say at which place the bits are added.
+    add(
+        f"cvt_sr_{_t}_f32", "b8 f32 u32",
+        lambda x, random, m=_m, bias=_bias: eight_bits(x, m, bias, random),
+        settled=lambda x, _, bias=_bias: ~(np.abs(x) < 2.0 ** (1 - bias)) | (x == 0),
+    )  # fmt: skip

@@ -131,6 +131,8 @@ class _Evaluation:
                 return np.array([self.clamp])
             if node.name == "FP16_OVFL":
                 return np.array([self.mode.half_overflow])
+            if node.name == "DX10_CLAMP":
+                return np.array([self.mode.dx10_clamp])
             return self.operands[node.name]
         if op == "load":
             assert self.load is not None

@@ -126,6 +126,8 @@ class _Lowering:
             return self.b.constant("u1", int(self.clamp))
         if node.name == "FP16_OVFL":
             return self.b.constant("u1", int(self.mode.half_overflow))
+        if node.name == "DX10_CLAMP":
+            return self.b.constant("u1", int(self.mode.dx10_clamp))
         value = self.operands[node.name]
         return value if isinstance(value, tuple) else self.b.bitcast(value, node.type)
 

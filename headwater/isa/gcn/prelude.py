@@ -50,6 +50,15 @@ def saturate_i32(x: i64):
 def saturate_u32(x: u64):
     return u32(min(x, 4294967295))
 
+def sum_u32(a: u32, b: u32, limited: u1):
+    """a + b, of which ``limited`` keeps the largest number if it is too large."""
+    sum = a + b
+    return 4294967295 if limited and sum < a else sum
+
+def sum_u16(a: u32, b: u32, limited: u1):
+    sum = a + b
+    return u16(65535) if limited and sum > 65535 else u16(sum)
+
 def sign_run_i(x):
     other = x ^ (x >> 63)
     return -1 if other == 0 else i32(clz(other))
@@ -144,10 +153,18 @@ def mul_lit(a: f32, b: f32, c: f32):
     return lowest if isnan(b) | isnan(c) | (b <= lowest) | (c <= 0.0) else mul_legacy(a, b)
 
 def median_float(a, b, c):
-    """With a NaN the least of the others (AMD, Vega ISA Reference Guide, V_MED3_F32)."""
+    """The larger of the two that are left without the first that equals the largest: of -0, 0 and 0 it may be either
+    zero. With a NaN the least of the others (AMD, "CDNA3" ISA Reference Guide, V_MED3_F32)."""
     least = min(min(a, b), c)
-    middle = max(min(a, b), min(max(a, b), c))
+    largest = max(max(a, b), c)
+    middle = max(b, c) if largest == a else (max(a, c) if largest == b else max(a, b))
     return least if isnan(a) | isnan(b) | isnan(c) else middle
+
+def clamped_half(x: u16, clamp: u1, dx10: u1):
+    """The bits of an f16, which ``clamp`` limits to 0 to 1; a NaN becomes 0 if ``dx10``."""
+    nan = (x & 0x7FFF) > 0x7C00
+    inside = 0 if nan or x > 0x7FFF else min(x, 0x3C00)
+    return x if not clamp or (nan and not dx10) else inside
 
 @raw
 def recip(x):
@@ -238,7 +255,7 @@ def cos_near(r: f32):
 
 @raw
 def sin_turns(x: f32):
-    """sin 2πx; 0 beyond ±256 (AMD, Vega ISA Reference Guide, V_SIN_F32)."""
+    """sin 2πx; 0 beyond ±256 (AMD, "Graphics Core Next Architecture, Generation 3" ISA, V_SIN_F32)."""
     quarter = sat_i32(rint(x * 4.0))
     r = quarter_turn(x)
     value = sin_near(r) if (quarter & 1) == 0 else cos_near(r)
@@ -251,6 +268,22 @@ def cos_turns(x: f32):
     r = quarter_turn(x)
     value = cos_near(r) if (quarter & 1) == 0 else sin_near(r)
     return 1.0 if abs(x) > 256.0 else (value if ((quarter + 1) & 2) == 0 else -value)
+
+# From gfx9 on every x is in range; the sine and the cosine of infinities are NaN, zeros positive, and the sine of -0 is
+# -0 (AMD, "CDNA3" ISA Reference Guide, V_SIN_F32 and V_COS_F32; LLVM relies on it: SITargetLowering::LowerTrig).
+
+@raw
+def within_turn(x: f32):
+    """x without whole turns, exactly; NaN for infinities."""
+    return x if abs(x) < 1.0 else x - trunc(x)
+
+@raw
+def sin_all_turns(x: f32):
+    return x if x == 0.0 else sin_turns(within_turn(x)) + 0.0
+
+@raw
+def cos_all_turns(x: f32):
+    return cos_turns(within_turn(x)) + 0.0
 
 @raw
 def norm_i16(x: f32):
@@ -393,11 +426,16 @@ def reciprocal_denormal_{T}(x: {T}):
     size = as_{U}(abs(x))
     return (size > ({U}({E} - 2) << {M})) & (size < ({U}({E}) << {M}))
 
+@raw
 def quotient_denormal_{T}(numerator: {T}, denominator: {T}):
-    apart = exponent_{T}(numerator) - exponent_{T}(denominator)
+    """Of a normal denominator, whether the quotient is below all normal numbers."""
+    tiny = denormal_{T}(numerator)
+    normal = ldexp(numerator, {UP}) if tiny else numerator
+    apart = exponent_{T}(normal) - exponent_{T}(denominator) - (i32({UP}) if tiny else 0)
     low = ({U}(1) << {M}) - 1
-    less = (as_{U}(numerator) & low) < (as_{U}(denominator) & low)
-    return (apart < 1 - {B}) | ((apart == 1 - {B}) & less)
+    less = (as_{U}(normal) & low) < (as_{U}(denominator) & low)
+    finite = exponent_{T}(denominator) < {E}
+    return finite & ((apart < 1 - {B}) | ((apart == 1 - {B}) & less))
 
 def far_apart_{T}(numerator: {T}, denominator: {T}):
     return exponent_{T}(numerator) - exponent_{T}(denominator) >= {NEAR}

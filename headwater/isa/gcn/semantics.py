@@ -41,15 +41,15 @@ FLOATS = ("f16", "f32", "f64")
 TARGETS = ("D", "D1", "S0", "SCC", "VCC", "EXEC", "M0", "PC", "MEM", "PRED", "KILL", "AR", "IDX0", "IDX1")
 
 SPECIAL_TYPES: Mapping[str, str] = {
-    **{"SCC": "u1", "M0": "u32", "PC": "u64", "CLAMP": "u1", "LANE": "u32", "FP16_OVFL": "u1"},
+    **{"SCC": "u1", "M0": "u32", "PC": "u64", "CLAMP": "u1", "LANE": "u32", "FP16_OVFL": "u1", "DX10_CLAMP": "u1"},
     **{"PRED": "u1", "KILL": "u1", "AR": "i32", "IDX0": "i32", "IDX1": "i32"},
 }
-"""Names that every row may read. ``CLAMP`` is the instruction's bit, ``FP16_OVFL`` that of MODE, ``LANE`` the lane's
-number, ``PC`` the address of the following instruction; VCC and EXEC are ``u1`` in vector rows and ``u64`` in scalar
-ones. The VLIW machines have ``PRED`` and ``KILL`` (what PRED_SET… and KILL… decide for a lane), ``AR`` and the two CF
-indices."""
+"""Names that every row may read. ``CLAMP`` is the instruction's bit, ``FP16_OVFL`` and ``DX10_CLAMP`` are those of
+MODE, ``LANE`` is the lane's number, ``PC`` the address of the following instruction; VCC and EXEC are ``u1`` in vector
+rows and ``u64`` in scalar ones. The VLIW machines have ``PRED`` and ``KILL`` (what PRED_SET… and KILL… decide for a
+lane), ``AR`` and the two CF indices."""
 
-SETTINGS = ("CLAMP", "FP16_OVFL")
+SETTINGS = ("CLAMP", "FP16_OVFL", "DX10_CLAMP")
 """Those that are no operands: an evaluation is given the instruction's bits and MODE apart."""
 
 FIELDS = ("OFFSET", "OFFSET0", "OFFSET1", "SSRC1", "SIMM16", "CHAN", "OP_SEL")

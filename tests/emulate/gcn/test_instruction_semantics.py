@@ -159,7 +159,13 @@ def test_accuracy_of_transcendental_functions(worker):
         ("v_sin_f32", 0.25, 1.0),
         ("v_sin_f32", 300.0, 0.0),
         ("v_cos_f32", 300.0, 1.0),
-        ("v_sin_f32", np.inf, 0.0),
+        ("v_sin_f32", np.inf, np.nan),
+        ("v_cos_f32", -np.inf, np.nan),
+        ("v_sin_f32", -0.0, -0.0),
+        ("v_sin_f32", -3.4028235e38, 0.0),
+        ("v_sin_f32", 300.25, 1.0),
+        ("v_cos_f32", 4097.5, -1.0),
+        ("v_cos_f32", 0.25, 0.0),
         ("v_fract_f32", -1e-10, 0.99999994),
         ("v_fract_f32", 2.75, 0.75),
         ("v_frexp_mant_f32", -3.0, -0.75),
@@ -201,6 +207,70 @@ def test_special_values(name, value, expected):
 def test_integer_instructions(name, operands, expected):
     sources = {f"S{n}": np.array([x & 0xFFFFFFFF], np.uint32) for n, x in enumerate(operands)}
     assert result(name, "gfx906", **sources)["D"][0] == expected & 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    ("name", "operands", "expected"),
+    [
+        ("v_sad_u32", (5, 0xFFFFFFFF, 9), 0xFFFFFFFF),
+        ("v_sad_u8", (0xFF, 0, 0xFFFFFF80), 0xFFFFFFFF),
+        ("v_sad_hi_u8", (0xFFFFFFFF, 0, 0xFF000000), 0xFFFFFFFF),
+        ("v_sad_u16", (0xFFFF, 0, 0xFFFF0001), 0xFFFFFFFF),
+        ("v_msad_u8", (0xFF, 1, 0xFFFFFF80), 0xFFFFFFFF),
+        ("v_mul_u32_u24", (0xFFFFFF, 0xFFFFFF), 0xFFFFFFFF),
+        ("v_mul_i32_i24", (0x7FFFFF, 0x800000), 0x80000000),
+        ("v_mad_i32_i16", (0x8000, 0x7FFF, 0x80000000), 0x80000000),
+        ("v_mad_u32_u16", (0xFFFF, 0xFFFF, 0xFFFFFFFF), 0xFFFFFFFF),
+        ("v_cvt_pkrtz_f16_f32", (0xC0000000, 0x40000000), 0x3C000000),
+        ("v_cvt_pkrtz_f16_f32", (0x7FC00000, 0x3E800000), 0x34000000),
+    ],
+)
+def test_clamp_limits_sums_and_products(name, operands, expected):
+    """LLVM, "Syntax of AMDGPU Instruction Modifiers", clamp: the largest or smallest representable value."""
+    meaning = semantics(by_name(name, "gfx900"))
+    types = {"i16": np.uint16, "u16": np.uint16}
+    values = {f"S{n}": np.array([x], types.get(meaning.types[f"S{n}"], np.uint32)) for n, x in enumerate(operands)}
+    assert evaluate(meaning, values, Mode(), clamp=True).results["D"][0] == expected
+
+
+def test_pairs_of_halves_keep_nans_without_dx10_clamp():
+    nan = {f"S{n}": np.array([0x7FC00000], np.uint32) for n in range(2)}
+    got = evaluate(semantics(by_name("v_cvt_pkrtz_f16_f32", "gfx900")), nan, Mode(dx10_clamp=False), clamp=True).results
+    assert np.isnan(got["D"].view(np.float16)).all()
+
+
+def test_the_mask_of_mad_i64_i32_is_the_sign_of_the_exact_sum():
+    """AMD, "CDNA3" ISA Reference Guide, V_MAD_I64_I32: bit 64 of a sum of 65 bits."""
+    a, b = np.array([0x7FFFFFFF, 3, 0x80000000], np.uint32), np.array([0x7FFFFFFF, 0xFFFFFFFF, 0x7FFFFFFF], np.uint32)
+    got = result("v_mad_i64_i32", S0=a, S1=b, S2=np.array([(1 << 63) - 1, 1, 1 << 63], np.uint64))
+    assert got["D1"].tolist() == [False, True, True]
+
+
+def test_the_median_of_zeros_is_left_over_by_the_largest():
+    """AMD, "CDNA3" ISA Reference Guide, V_MED3_F32, which compares zeros as equal."""
+    minus, plus = np.float32(-0.0), np.float32(0.0)
+    assert not np.signbit(result("v_med3_f32", S0=minus, S1=plus, S2=minus)["D"].view(np.float32)[0])
+    assert np.signbit(result("v_med3_f32", S0=plus, S1=minus, S2=minus)["D"].view(np.float32)[0])
+
+
+def test_the_low_product_of_dot2_is_added_first():
+    """AMD, "CDNA3" ISA Reference Guide, V_DOT2_F32_F16: (2^30 + 1) - 2^30, each sum rounded, is 0."""
+    low_first = result(
+        "v_dot2_f32_f16", "gfx906", S0=np.uint32(0xF800_3C00), S1=np.uint32(0x7800_3C00), S2=np.float32(2**30)
+    )
+    assert low_first["D"].view(np.float32)[0] == 0.0
+
+
+def test_a_denormal_numerator_has_a_denormal_quotient():
+    """AMD, "CDNA3" ISA Reference Guide, V_DIV_SCALE_F32: 2^-148 / 0.042 is denormal; nothing is of a NaN."""
+    numerator, divisor = np.float32(2.0**-148), np.float32(0.042)
+    got = result("v_div_scale_f32", S0=numerator, S1=divisor, S2=numerator)
+    assert got["D1"][0]
+    assert got["D"].view(np.float32)[0] == 2.0**-84
+    assert result("v_div_scale_f32", S0=divisor, S1=divisor, S2=numerator)["D"].view(np.float32)[0] == divisor
+    nothing = result("v_div_scale_f32", S0=np.float32(1e-5), S1=np.float32(np.nan), S2=np.float32(1e-5))
+    assert not nothing["D1"][0]
+    assert nothing["D"].view(np.float32)[0] == np.float32(1e-5)
 
 
 def test_scalar_bit_instructions():
