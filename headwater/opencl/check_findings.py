@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.errors import KernelFault, SourceError, span_of_bytes
+from headwater.opencl import units
 
 MARK = "\x01"
 """What such a line begins with. The source's files follow, each with `MARK` behind it, then numbers: what it is, the
@@ -93,8 +94,8 @@ def _sentence(key: tuple[str, ...], items: list[str], kernel: str, source: str, 
 
 
 def _line(name: str, line: int, source: str, filename: str) -> str:
-    if os.path.basename(name) != os.path.basename(filename):
-        path = Path(filename).resolve().parent / name
-        source = path.read_text(errors="replace") if path.is_file() else ""
-    lines = source.splitlines()
+    if text := units.line_of(source, os.path.basename(filename), os.path.basename(name), line):
+        return text
+    path = Path(filename).resolve().parent / name
+    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
     return lines[line - 1] if 0 < line <= len(lines) else ""

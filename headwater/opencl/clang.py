@@ -266,7 +266,7 @@ def compile_to_ir(
     if is_hip(options):
         front: Callable[..., Frontend] = import_module(f"headwater.{_HIP}").compile_to_ir
         return front(source, filename, options, debug=debug, target=target, timeout=timeout)
-    made = [_unit(unit, filename, debug, target, timeout) for unit in units.of_source(source, options)]
+    made = [_unit(unit, name, debug, target, timeout) for name, unit in units.named(source, options, filename)]
     module = made[0].module if len(made) == 1 else _linked([unit.text for unit in made], filename, timeout)
     taken = tables.without_tables(module)
     unsupported.without_weak(module)
@@ -352,11 +352,11 @@ def ir_with_places(source: str, filename: str, options: str = "", timeout: float
 def _ir_with_places(source: str, filename: str, options: str, target: Sequence[str], timeout: float) -> Module:
     cwd = _folder_of(filename)
     texts = []
-    for unit in units.of_source(source, options):
+    for name, unit in units.named(source, options, filename):
         flags = [*_flags(*unit, target), "-w", "-g", *_HERE, *_EMIT]
-        done = _run_on_program(flags, unit.source, filename, cwd, timeout)
+        done = _run_on_program(flags, unit.source, name, cwd, timeout)
         if done.returncode:
-            raise source_error(done.stderr.decode(errors="replace"), unit.source, filename, cwd)
+            raise source_error(done.stderr.decode(errors="replace"), unit.source, name, cwd)
         texts.append(done.stdout.decode())
     module = _linked(texts, filename, timeout)
     unsupported.without_weak(module)
@@ -439,6 +439,8 @@ _DIAGNOSTIC = re.compile(
     r"^(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<level>fatal error|error): (?P<message>.*)$", re.MULTILINE
 )
 _PLACE = re.compile(r"^.+?:\d+:\d+: (fatal error|error|warning|note): ", re.MULTILINE)
+_AMBIGUOUS_ATOMIC = re.compile(r"call to ('atom_\w+') is ambiguous")
+"""What clang says of 64 bits where it declares the functions of 32 bits alone."""
 _HINTS: tuple[tuple[str, str], ...] = (
     (
         r"'(atom_\w+)'",
@@ -495,12 +497,13 @@ def source_error(messages: str, source: str, filename: str, cwd: str | None = No
         first = re.search(r"error: (.*)", messages)
         return SourceError(first[1] if first else "clang refused the source", Span(filename), details=messages)
     file, line, column, message = found["file"], int(found["line"]), int(found["column"]), found["message"]
-    lines: list[str] = source.splitlines()
-    if file != filename:
+    message = _AMBIGUOUS_ATOMIC.sub(r"the device has no \1 for arguments of these types", message)
+    text = units.line_of(source, filename, file, line)
+    if not text and file != filename:
         path = os.path.normpath(os.path.join(cwd or os.getcwd(), file))
         lines = reading.lines(path) if _may_be_shown(path) else []
         file = path if lines else file
-    text = lines[line - 1] if 0 < line <= len(lines) else ""
+        text = lines[line - 1] if 0 < line <= len(lines) else ""
     return SourceError(
         message,
         span_of_bytes(file, line, column, text),

@@ -6,6 +6,7 @@ each import.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from headwater.chips.gcn_isas import traits_of
 from headwater.errors import HeadwaterError, InternalError, SourceError, Span, UsageError
 from headwater.llvm.ir import Module
 from headwater.llvm.text import for_processor
-from headwater.opencl import extensions, includes, tables
+from headwater.opencl import extensions, includes, tables, units
 from headwater.opencl.assembly import has_assembly, located_at_calls
 from headwater.opencl.gcn import CODE_OBJECT_VERSIONS, DEFAULT_VERSION, CodeOptions, GcnBuild, Settings, processor_of
 from headwater.opencl.kernels import KernelInfo
@@ -143,7 +144,7 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
             return attempt(**around), note
         except InternalError as error:
             first = first or error
-            refused = _refused(error, source, settings.processor)
+            refused = _refused(error, source, filename, settings.processor)
             if refused is not error or not error.message.startswith(_LLVM_FAILED):
                 raise refused from error
             known = next((way for said, way in _WORKAROUNDS if said in error.message and way not in around), None)
@@ -194,8 +195,8 @@ def _in_the_source(error: SourceError, text: str, filename: str, source: str) ->
     place = next((found for line in reversed(before) if (found := _LOC.match(line))), None)
     if place is None:
         return error
-    line, lines = int(place[1]), source.splitlines()
-    shown = lines[line - 1] if 0 < line <= len(lines) else ""
+    line = int(place[1])
+    shown = units.line_of(source, filename, filename, line)
     said = f"{error.message}: {error.source_line.strip()}"
     return SourceError(said, Span(filename, line, int(place[2])), hint=error.hint, source_line=shown)
 
@@ -203,7 +204,7 @@ def _in_the_source(error: SourceError, text: str, filename: str, source: str) ->
 _LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)\s+(\d+)")
 
 
-def _refused(error: InternalError, source: str, processor: str) -> HeadwaterError:
+def _refused(error: InternalError, source: str, filename: str, processor: str) -> HeadwaterError:
     if found := _TOO_MUCH_LOCAL.search(error.message):
         needed, most = int(found["needed"]), int(found["most"])
         return exceeded(found["kernel"], "local", needed, most, processor, found["file"])
@@ -214,11 +215,11 @@ def _refused(error: InternalError, source: str, processor: str) -> HeadwaterErro
         message, hint = "access by a pointer of unknown address space", "say of every pointer global, local or private"
     else:
         return error
-    line, lines = int(found["line"]), source.splitlines()
+    line, known, name = int(found["line"]), *map(os.path.basename, (filename, found["file"]))
     return SourceError(
         f"{message}, on {processor}",
         Span(found["file"], line),
-        source_line=lines[line - 1] if 0 < line <= len(lines) else "",
+        source_line=units.line_of(source, known, name, line),
         hint=hint,
     )
 

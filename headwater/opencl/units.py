@@ -6,16 +6,21 @@ included, takes the text.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headwater.base import temporary
 from headwater.errors import SourceError, Span
 
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
+
 _MARK = "#pragma headwater unit"
+_DIRECTIVE = re.compile(r'\s*#\s*line\s+(\d+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*')
+_LINE_END = re.compile(r"\r\n|\r|\n")  # what clang counts
 _TRIPLE = "target triple = "
 _TWICE = re.compile(r"Linking globals named '([^']+)': symbol multiply defined")
 _ERROR = re.compile(r"^.*?error: (.*)$", re.MULTILINE)
@@ -30,7 +35,7 @@ class Unit(NamedTuple):
 
 def joined(units: Sequence[Unit]) -> str:
     """The units as one text, from which `of_source` has them again."""
-    return "".join(f"{_MARK} {unit.options}\n{unit.source}\n" for unit in units)
+    return "".join(f"{_MARK} {unit.options.replace(chr(10), ' ')}\n{unit.source}\n" for unit in units)
 
 
 def of_source(source: str, options: str) -> list[Unit]:
@@ -39,6 +44,50 @@ def of_source(source: str, options: str) -> list[Unit]:
         return [Unit(source, options)]
     parts = re.split(rf"^{_MARK}(.*)\n", source, flags=re.MULTILINE)[1:]
     return [Unit(text.removesuffix("\n"), words.strip()) for words, text in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def named(source: str, options: str, filename: str) -> list[tuple[str, Unit]]:
+    """The same with what messages call each: ``k.unit1.cl`` and so on of several units of ``k.cl``."""
+    found = of_source(source, options)
+    if len(found) == 1:
+        return [(filename, found[0])]
+    own = re.compile(rf'^(#line \d+ )"{re.escape(filename)}"$', re.MULTILINE)
+    names = [_unit_name(filename, number) for number in range(1, len(found) + 1)]
+    return [
+        (name, Unit(own.sub(lambda directive, name=name: f'{directive[1]}"{name}"', unit.source), unit.options))  # type: ignore[misc]
+        for name, unit in zip(names, found, strict=True)
+    ]
+
+
+def _unit_name(filename: str, number: int) -> str:
+    root, suffix = os.path.splitext(filename)
+    return f"{root}.unit{number}{suffix}"
+
+
+def numbered_lines(source: str, filename: str) -> Iterator[tuple[str, int, str]]:
+    """What messages have for each line of a text: its file's name and its number there, 0 if it is none of a file."""
+    file = own = filename
+    number = unit = 0
+    several = source.startswith(_MARK)
+    for line in _LINE_END.split(source):
+        if several and line.startswith(_MARK):
+            unit += 1
+            file = own = _unit_name(filename, unit)
+            number = 0
+            yield "", 0, line
+        elif directive := _DIRECTIVE.fullmatch(line):
+            number = int(directive[1]) - 1
+            if directive[2] is not None:
+                file = own if directive[2] == filename else directive[2]
+            yield "", 0, line
+        else:
+            number += 1
+            yield file, number, line
+
+
+def line_of(source: str, filename: str, file: str, number: int) -> str:
+    """The text of a line that messages name; empty if the source does not have it."""
+    return next((line for name, n, line in numbered_lines(source, filename) if (name, n) == (file, number)), "")
 
 
 def linked(

@@ -453,7 +453,7 @@ REFUSED = [
         "constant int * constant both[] = {one, two}; a[0] = both[a[1] & 1][0];",
         "a constant of the program that holds addresses, on Radeon HD 5870",
     ),
-    ("hd5870", "atom_add((global long *)a, 1L);", "call to 'atom_add' is ambiguous"),
+    ("hd5870", "atom_add((global long *)a, 1L);", "the device has no 'atom_add' for arguments of these types"),
     ("hd4870", "atom_inc(a);", "use of undeclared identifier 'atom_inc'"),
 ]
 

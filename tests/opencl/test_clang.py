@@ -215,6 +215,22 @@ def test_what_linked_units_do_not_define_once_is_named(sources, message):
         compile_to_ir(units.joined([units.Unit(text, "-cl-std=CL2.0") for text in sources]), "k.cl")
 
 
+def test_errors_in_linked_units_name_the_unit_and_quote_its_line():
+    a = "int g(int);\nkernel void k(global int *x) { *x = g(*x); }"
+    b = '#line 1 "h.h"\nint h(int);\n#line 2 "k.cl"\nint g(int x) {\n  return h(x) + (__builtin_frame_address(0) == 0); }'
+    text = units.joined([units.Unit(a, "-DA=1\n-DB=2"), units.Unit(b, "")])
+    with pytest.raises(SourceError, match="no stack that can be looked at") as caught:
+        compile_to_ir(text, "k.cl")
+    assert str(caught.value.span).startswith("k.unit2.cl:3:")
+    assert caught.value.source_line == "  return h(x) + (__builtin_frame_address(0) == 0); }"
+    with pytest.raises(SourceError, match="undeclared") as caught:
+        compile_to_ir(text.replace("h(x)", "i(x)"), "k.cl")
+    assert str(caught.value.span) == "k.unit2.cl:3:10"
+    with pytest.raises(SourceError, match="undeclared") as caught:
+        compile_to_ir(b.replace("h(int)", "h(int) { return z; }"), "k.cl")
+    assert (str(caught.value.span), caught.value.source_line) == ("h.h:1:21", "int h(int) { return z; };")
+
+
 @pytest.mark.parametrize("name", ["kernel_exec", "__kernel_exec"])
 def test_a_kernel_is_declared_by_the_macro_with_its_hints(name):
     kernel = compile_to_ir(f"{name}(64, float4) void k(global int *a) {{ a[0] = 1; }}", "k.cl").kernels["k"]

@@ -3,12 +3,14 @@ work-item."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headwater.emulate.wave import layout
 from headwater.errors import HeadwaterError, KernelFault, SourceError, Span
 from headwater.native.faults import Extent, place_in
+from headwater.opencl import units
 
 if TYPE_CHECKING:
     from headwater.emulate.gcn.launched import ObservedGcnLaunch
@@ -35,13 +37,9 @@ def explain(launch: ObservedGcnLaunch, record: Sequence[int], extents: Sequence[
     if place is None or not place[1]:
         return KernelFault(message, hint=hint)
     file, line, column = place
-    source = launch.kernel.program_source.splitlines()
-    text = source[line - 1] if line <= len(source) and _is_main(file, launch.kernel.program_filename) else ""
+    name, known = map(os.path.basename, (file, launch.kernel.program_filename))
+    text = units.line_of(launch.kernel.program_source, known, name, line)
     return KernelFault(str(SourceError(message, Span(file, line, column), hint=hint, source_line=text)))
-
-
-def _is_main(file: str, filename: str) -> bool:
-    return file == filename or file.endswith("/" + filename) or filename.endswith("/" + file)
 
 
 def work_item(launch: ObservedGcnLaunch, record: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -10,6 +10,7 @@ from headwater.emulate.vliw.layout import LAUNCH, RESOURCE, STACK_FAULTS
 from headwater.emulate.wave import layout
 from headwater.errors import KernelFault, SourceError, Span
 from headwater.native.faults import Extent, place_in
+from headwater.opencl import units
 
 if TYPE_CHECKING:
     from headwater.emulate.vliw.launched import ObservedShaderLaunch
@@ -74,11 +75,9 @@ def explain(launch: ObservedShaderLaunch, record: Sequence[int], extents: Sequen
     line = launch.line_of(pc >> PC_CF_SHIFT, (pc & (1 << PC_CF_SHIFT) - 1) >> PC_OP_BITS)
     if not line or not launch.kernel.program_filename:
         return KernelFault(message, hint=hint)
-    source = launch.kernel.program_source.splitlines()
-    text = source[line - 1] if line <= len(source) else ""
-    return KernelFault(
-        str(SourceError(message, Span(launch.kernel.program_filename, line), hint=hint, source_line=text))
-    )
+    filename = launch.kernel.program_filename
+    text = units.line_of(launch.kernel.program_source, filename, filename, line)
+    return KernelFault(str(SourceError(message, Span(filename, line), hint=hint, source_line=text)))
 
 
 def _where(launch: ObservedShaderLaunch, address: int, nbytes: int, detail: int, extents: Sequence[Extent]) -> str:

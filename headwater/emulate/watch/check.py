@@ -30,6 +30,7 @@ from headwater.emulate.watch.staging import (
 from headwater.emulate.wave.layout import LANES, round_up
 from headwater.errors import InternalError, OutOfMemoryError, SourceError, Span
 from headwater.native.structure import Struct
+from headwater.opencl import units
 from headwater.opencl.check_findings import fault, sentences
 
 if TYPE_CHECKING:
@@ -654,9 +655,9 @@ class Checker:
         return str(SourceError(message, place, hint=hint, source_line=self._source_line(launch, place)))
 
     def _source_line(self, launch: WavefrontLaunch, place: Span) -> str:
-        source, mine = launch.kernel.program_source.splitlines(), launch.kernel.program_filename
-        known = place.file == mine or mine.endswith(f"/{place.file}")
-        return source[place.line - 1] if known and 0 < place.line <= len(source) else ""
+        mine = launch.kernel.program_filename
+        file = mine if mine.endswith(f"/{place.file}") else place.file
+        return units.line_of(launch.kernel.program_source, mine, file, place.line)
 
 
 def _site_table(sites: Sequence[Site]) -> Array:

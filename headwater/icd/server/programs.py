@@ -158,8 +158,7 @@ def _preprocessed(unit: Unit, device: Device) -> str:
     return _MARKER.sub(line_of, text)
 
 
-# -- what OpenCL asks about kernels
-# -----------------------------------------------------------------------------------------
+# -- what OpenCL asks about kernels ------------------------------------------------------------------------------------
 
 
 def kernel_records(program: DeviceProgram) -> list[Any]:

@@ -91,7 +91,8 @@ class Requests(Service):
         chosen, given = self._devices[device], programs.read_units(units)
         try:
             whole = [programs.without_headers(chosen, unit) for unit in given]
-            warnings = [programs.check(chosen, unit) for unit in whole]
+            checked = [made if unit.headers else unit for unit, made in zip(given, whole, strict=True)]
+            warnings = [programs.check(chosen, unit) for unit in checked]
         except HeadwaterError as error:
             return programs.status_of(error), pack(reply, (_log(error), []))
         changed = [programs.unit_record(unit) for unit in whole] if whole != given else []

@@ -27,6 +27,7 @@ from headwater.base import cache
 from headwater.chips import Chip
 from headwater.errors import InternalError, SourceError, Span, UsageError, span_of_bytes
 from headwater.il.model import Program
+from headwater.opencl import units
 from headwater.opencl.kernels import KernelInfo
 
 _WORKER_MODULE = "il.from_llvm.worker"
@@ -50,8 +51,7 @@ class Reason(NamedTuple):
 
     def error(self, filename: str, source: str = "") -> SourceError:
         """The error that says so."""
-        lines = source.splitlines()
-        shown = lines[self.line - 1] if 0 < self.line <= len(lines) else ""
+        shown = units.line_of(source, filename, filename, self.line)
         return SourceError(self.message, Span(filename, self.line, self.column), hint=self.hint, source_line=shown)
 
 
@@ -92,9 +92,8 @@ class IlKernel:
             at = error.span.line if error.span is not None else 0
             line = self.lines[at - 1] if 0 < at <= len(self.lines) else 0
             line = line or next((known for known in self.lines if known), 0)
-            lines = source.splitlines()
             error.span = Span(filename, line)
-            error.source_line = lines[line - 1] if 0 < line <= len(lines) else ""
+            error.source_line = units.line_of(source, filename, filename, line)
             error.message = f"{self.info.name}: {error.message}"
             raise
 
@@ -179,9 +178,9 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
         # Beside the kernels with doubles there may be others, which run.
         front = compiled(replace(abilities, doubles=True))
     if not chip.has_float64 and (used := _CONSTANT.search(source)) is not None:
-        line = source.count("\n", 0, used.start()) + 1
+        *_, (file, line, _) = units.numbered_lines(source[: used.start()], filename)
         what = f"{used[0]} and its like are floats on {chip.name}, which has no doubles"
-        front = replace(front, warnings=f"{front.warnings}{filename}:{line}: warning: {what}\n")
+        front = replace(front, warnings=f"{front.warnings}{file}:{line}: warning: {what}\n")
     if has_assembly(front.ir):
         raise refuse_assembly(source, filename, options, why="VLIW chips take none in OpenCL C")
     exact = _EXACT in options.split()
@@ -202,7 +201,6 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
             # The pass can leave a value of an inner loop used outside of it (LLVM 22.1), on which LLVM stops at the
             # next.
             found = translated(strength_reduction=False)
-    lines = source.splitlines()
     for name, kernel in found.items():
         if kernel.refused is not None and not kernel.refused.line:
             space = kernel.refused.space
@@ -212,7 +210,7 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
             found[name] = replace(kernel, refused=kernel.refused._replace(line=span.line, column=span.column))
         elif kernel.refused is not None:  # the compiler's column
             line = kernel.refused.line
-            text = lines[line - 1] if line <= len(lines) else ""
+            text = units.line_of(source, filename, filename, line)
             column = span_of_bytes(filename, line, kernel.refused.column, text).column
             found[name] = replace(kernel, refused=kernel.refused._replace(column=column))
     return CompiledKernels(found, front.warnings, digests(front.includes))

@@ -40,11 +40,13 @@ def named_space(text: str) -> int:
 
 @dataclass
 class Context:
-    """``values``: lanes by the names that LLVM gives them. ``filename``: of the source, for errors."""
+    """``values``: lanes by the names that LLVM gives them. ``filename``: of the source, for errors; ``writes_images``:
+    the kernel has images that it may write."""
 
     module: Module
     chip: Chip
     filename: str
+    writes_images: bool = False
     builder: Builder = field(default_factory=Builder)
     values: dict[str, list[Lane]] = field(default_factory=dict)
     offsets: dict[str, int] = field(default_factory=dict)

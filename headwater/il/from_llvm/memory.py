@@ -267,6 +267,8 @@ class Memory:
         c = self.c
         space = self.written_space(pointer)
         if space == GLOBAL:
+            if not c.chip.vliw.unordered_views and c.writes_images:
+                raise c.refuse("the kernel writes an image", "store to a buffer: HD 5000 and later write images")
             if not c.chip.vliw.unordered_views:
                 raise c.refuse(
                     f"the kernel stores {'a byte' if unit == 1 else '16 bits'}, and global memory is written in words",

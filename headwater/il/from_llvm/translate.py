@@ -71,7 +71,8 @@ class _Kernel:
         self.function = reducible(function)
         self.info = info
         self.chip = chip
-        self.c = Context(module, chip, filename)
+        writes_images = any(arg.kind == "image" and arg.access != "read" for arg in info.args)
+        self.c = Context(module, chip, filename, writes_images)
         self.b = self.c.builder
         self.slots = _slots(info)
         self.places, self.data = find_places(self.c, self.function, tables)

@@ -109,10 +109,12 @@ class ArrayBounds:
             if told != [(one.position, one.nbytes, one.writes) for one in self.test.accesses]:
                 return error
             line, column = found[number - 1].line, found[number - 1].column
-            lines = self._kernel.program_source.splitlines()
-            text = lines[line - 1] if 0 < line <= len(lines) else ""
+            from headwater.opencl import units
+
+            filename = self._kernel.program_filename
+            text = units.line_of(self._kernel.program_source, filename, filename, line)
             if line:
-                place = span_of_bytes(self._kernel.program_filename, line, column, text)
+                place = span_of_bytes(filename, line, column, text)
                 return LaunchError(str(SourceError(error.message, place, hint=error.hint, source_line=text)))
         return error
 
