@@ -140,6 +140,7 @@ class Module:
         self._order: dict[str, None] = {}
         self._variables: dict[str, Global | None] = {}
         self._types: dict[str, Type] = {}
+        self._files: dict[str, str] = {}
         self.add(text)
 
     def add(self, text: str) -> None:
@@ -384,12 +385,23 @@ class Module:
         return inst
 
     def _location(self, node: str) -> tuple[int, int]:
-        """Line and column of a debug location, those of the kernel's own source where the code was inlined."""
-        text = self.metadata.get(node, "")
-        known = fields(text)
-        if "inlinedAt" in known and "header.h" in text:
-            return self._location(known["inlinedAt"])
+        """Line and column of a debug location; of what was inlined from another file than the function's, those of the
+        call."""
+        places = [fields(self.metadata.get(node, ""))]
+        while call := places[-1].get("inlinedAt"):
+            places.append(fields(self.metadata.get(call, "")))
+        own = self._file(places[-1].get("scope", ""))
+        known = next(place for place in places if self._file(place.get("scope", "")) == own)
         return int(known.get("line", 0)), int(known.get("column", 0))
+
+    def _file(self, scope: str) -> str:
+        """The name of the file that a scope of the debug information is in."""
+        found = self._files.get(scope)
+        if found is None:
+            known = fields(self.metadata.get(scope, ""))
+            file = fields(self.metadata.get(known.get("file", ""), "")).get("filename", "")
+            found = self._files[scope] = file or (self._file(known["scope"]) if "scope" in known else "")
+        return found
 
 
 def function_name(line: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from headwater.errors import KernelFault, SourceError, Span
@@ -30,10 +30,14 @@ class Extent(NamedTuple):
 
 
 def explain(
-    record: Sequence[int], kernel: str, source: str, filename: str, extents: Sequence[Extent], work_dim: int
+    record: Sequence[int],
+    kernel: str,
+    filename: str,
+    line_of: Callable[[int], str],
+    extents: Sequence[Extent],
+    work_dim: int,
 ) -> KernelFault:
-    """The KernelFault for a record whose kind is not 0."""
-
+    """The KernelFault for a record whose kind is not 0. ``line_of``: the text of a line of the source."""
     at, of_barrier = ACCESS_ERROR.word, BARRIER_ERROR.word
 
     def item(at: int) -> str:
@@ -70,10 +74,8 @@ def explain(
     line, column = record[at("line")], record[at("column")]
     if not line:
         return KernelFault(message, hint=hint)
-    lines = source.splitlines()
-    text = lines[line - 1] if record[at("file")] == 0 and line <= len(lines) else ""
     # The same layout as for errors in the source; the fault stays a KernelFault.
-    shown = SourceError(message, Span(filename, line, column), hint=hint, source_line=text)
+    shown = SourceError(message, Span(filename, line, column), hint=hint, source_line=line_of(line))
     return KernelFault(str(shown))
 
 

@@ -97,7 +97,6 @@ ACCESS_ERROR: Final = Struct(
     ("i64", "kind", 1),  # 0: no error
     ("i64", "line", 1),
     ("i64", "column", 1),
-    ("i64", "file", 1),
     ("i64", "id", 3),  # the work-item's global id
     ("i64", "address", 1),
     ("i64", "bytes", 1),
@@ -111,7 +110,6 @@ BARRIER_ERROR: Final = Struct(
     ("i64", "kind", 1),
     ("i64", "line", 1),
     ("i64", "column", 1),
-    ("i64", "file", 1),
     ("i64", "id", 3),  # of a work-item that waits
     ("i64", "other_line", 1),  # the barrier that another of the group waits at, or 0 if that has ended
     ("i64", "other_column", 1),

@@ -53,10 +53,9 @@ def named(source: str, options: str, filename: str) -> list[tuple[str, Unit]]:
         return [(filename, found[0])]
     own = re.compile(rf'^(#line \d+ )"{re.escape(filename)}"$', re.MULTILINE)
     names = [_unit_name(filename, number) for number in range(1, len(found) + 1)]
-    return [
-        (name, Unit(own.sub(lambda directive, name=name: f'{directive[1]}"{name}"', unit.source), unit.options))  # type: ignore[misc]
-        for name, unit in zip(names, found, strict=True)
-    ]
+    quoted = [f'"{name}"'.replace("\\", r"\\") for name in names]
+    sources = [own.sub(rf"\1{text}", unit.source) for text, unit in zip(quoted, found, strict=True)]
+    return [(name, Unit(text, unit.options)) for name, text, unit in zip(names, sources, found, strict=True)]
 
 
 def _unit_name(filename: str, number: int) -> str:

@@ -13,7 +13,7 @@ from kernel_runs import LAYOUTS, source
 
 import headwater as hw
 from benchmarks.forced_layouts import build, run
-from headwater.errors import KernelFault
+from headwater.errors import KernelFault, LaunchError
 from headwater.native.faults import Extent, place_in
 from headwater.runtime import Local
 from verification.random_kernels import random_case
@@ -277,3 +277,15 @@ def test_a_checked_run_names_the_line_of_a_trap():
         run(program, "some", (64,), (64,), [ints(64), 5], check=True)
     assert run(program, "some", (64,), (64,), [ints(64), 63], check=True)[0].sum() == 64
     assert run(program, "none", (64,), (64,), [ints(64), 1], check=True)[0].sum() == 64
+
+
+def test_what_an_included_function_does_is_told_at_its_call(tmp_path):
+    (tmp_path / "get.h").write_text("\n\n\nint get(global int *x, int i) { return x[i]; }\n")
+    source = '#include "get.h"\nkernel void k(global int *x)\n{\n  // four\n  x[0] = get(x, 100);\n}\n'
+    program = hw.device("cpu").build(source, str(tmp_path / "k.cl"))
+    x = program.device.wrap(np.zeros(4, np.int32))
+    for check in (True, False):
+        with pytest.raises(
+            (KernelFault, LaunchError), match=r"k\.cl:5:10: error: (.|\n)*\n    *x\[0\] = get\(x, 100\);\n"
+        ):
+            program.kernels["k"].prepare((1,), (1,), check=check)([x])

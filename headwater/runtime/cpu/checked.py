@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -83,11 +84,13 @@ class CheckedRun:
         """Raise the fault of a launch that has ended, if it has one, with the ``findings`` of code for checks."""
         assert isinstance(task, CheckedTask)
         if task.record[0]:
+            from headwater.opencl import units
             from headwater.opencl.check_findings import beside
 
             kernel, record = self._kernel, task.record.tolist()
-            source, filename = kernel.program_source, kernel.program_filename
-            found = explain(record, kernel.title, source, filename, task.extents, self._dimensions)
+            filename = kernel.program_filename
+            line_of = functools.partial(units.line_of, kernel.program_source, filename, filename)
+            found = explain(record, kernel.title, filename, line_of, task.extents, self._dimensions)
             raise beside(found, findings())
 
 
