@@ -1,5 +1,5 @@
-"""A program's options pass in: its hosts are started, and they or their servers killed at random moments; how many
-faults that showed passes out.
+"""Starts a program's hosts, and kills them or their servers at random moments. Input: the program's options. Output:
+how many faults were found.
 
 A host prints ``ready`` once it works, and says on standard error what keeps it from working. It works with many threads
 until its standard input is closed; when it has read a line, it prints ``works`` after the next right answer. In the end

@@ -218,9 +218,9 @@ def run_clang(
     """Run clang with ``source`` on its standard input; the caller judges ``returncode``.
 
     Where `INCLUDE_ONLY` names a folder it sees no files but that folder's, unless all that it is to read are
-    ``own_files``, which Headwater made. Raises ResourceError when it takes longer
-    than ``timeout`` seconds and `SECONDS_A_MEGABYTE` of source, more memory
-    than `limits.memory_limit`, or is killed, InternalError when clang itself crashes.
+    ``own_files``, which Headwater made. Raises ResourceError when it takes longer than ``timeout`` seconds and
+    `SECONDS_A_MEGABYTE` of source, more memory than `limits.memory_limit`, or is killed, InternalError when clang
+    itself crashes.
     """
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
     allowed = timeout + SECONDS_A_MEGABYTE * (len(data) // 1_000_000)
@@ -259,9 +259,9 @@ def compile_to_ir(
     ``filename`` is what diagnostics name, and its folder is searched for ``#include "…"``; the file need not exist.
     ``options`` are those of clBuildProgram; those that begin with "-x hip" are a HIP program's, see
     `headwater.hip.frontend`. A source of several `headwater.opencl.units` is compiled unit by unit, each by its own
-    options, and linked; one that ``is_part`` of a program may declare what other units define.
-    ``debug`` adds line tables. Raises SourceError at clang's first error (all messages
-    in ``details``), UsageError for bad options, DeviceError without clang, ResourceError after ``timeout`` seconds.
+    options, and linked; messages call the units ``k.unit1.cl`` and so on. One that ``is_part`` of a program may declare
+    what other units define. ``debug`` adds line tables. Raises SourceError at clang's first error (all messages in
+    ``details``), UsageError for bad options, DeviceError without clang, ResourceError after ``timeout`` seconds.
     """
     if is_hip(options):
         front: Callable[..., Frontend] = import_module(f"headwater.{_HIP}").compile_to_ir

@@ -215,7 +215,7 @@ def _refused(error: InternalError, source: str, filename: str, processor: str) -
         message, hint = "access by a pointer of unknown address space", "say of every pointer global, local or private"
     else:
         return error
-    line, known, name = int(found["line"]), *map(os.path.basename, (filename, found["file"]))
+    line, known, name = int(found["line"]), os.path.basename(filename), os.path.basename(found["file"])
     return SourceError(
         f"{message}, on {processor}",
         Span(found["file"], line),

@@ -37,8 +37,8 @@ def explain(launch: ObservedGcnLaunch, record: Sequence[int], extents: Sequence[
     if place is None or not place[1]:
         return KernelFault(message, hint=hint)
     file, line, column = place
-    name, known = map(os.path.basename, (file, launch.kernel.program_filename))
-    text = units.line_of(launch.kernel.program_source, known, name, line)
+    known = os.path.basename(launch.kernel.program_filename)
+    text = units.line_of(launch.kernel.program_source, known, os.path.basename(file), line)
     return KernelFault(str(SourceError(message, Span(file, line, column), hint=hint, source_line=text)))
 
 
