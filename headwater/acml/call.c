@@ -6,7 +6,7 @@
 typedef long long i64;
 typedef void *Object;
 
-enum { FLAG, DIGIT, INT, ANY, LEADING, INCREMENT, SCALAR, VECTOR, MATRIX, ARRAY, PIVOTS, BLOCKS, FIXED, ASKED, SIZE, NOTHING };
+enum { FLAG, DIGIT, INT, ANY, LEADING, INCREMENT, SCALAR, VECTOR, MATRIX, ARRAY, PIVOTS, STEPS, BLOCKS, FIXED, ASKED, SIZE, NOTHING };
 enum { NONE, INFO, WHOLE, FLOAT, DOUBLE, PAIR, PAIR_OF_DOUBLES };
 enum { END, CONSTANT, VALUE, ADD, SUBTRACT, MULTIPLY, DIVIDE, MIN, MAX, IF_N, OF, KEPT, COLUMNS, SDD_U, SDD_VT, SDD_WORK };
 #define MOST 32
@@ -173,6 +173,20 @@ static int memory(Object object, const Parameter *p, i64 needed, i64 step, void 
     return span >= needed;
 }
 
+// Whether LAPACK stays within its arrays with such exchanged rows (`Row.exchanges` in routines.py).
+static int are_rows(const int *rows, i64 count, i64 kind)
+{
+    int half = 0; // of a block of two rows
+    for (i64 at = 0; at < count; ++at) {
+        const i64 row = rows[at];
+        if (!row || row > count || row < -count || (row < 0 ? kind != BLOCKS : half) ||
+            (kind == STEPS && row != at + 1 && row != at + 2))
+            return 0;
+        half = row < 0 && !half;
+    }
+    return !half;
+}
+
 static Object by_plan(const Plan *plan, Object const *args, i64 count)
 {
     i64 value[MOST], needed[MOST], bytes[MOST];
@@ -262,12 +276,8 @@ static Object by_plan(const Plan *plan, Object const *args, i64 count)
         if (!memory(args[q->argument], q, needed[i], step, p + i))
             return 0;
         bytes[i] = needed[i] * q->bytes;
-        if (q->kind == PIVOTS || q->kind == BLOCKS)
-            for (i64 at = 0; at < needed[i]; ++at) {
-                const i64 row = ((int *)p[i])[at];
-                if (row > needed[i] || (row < 1 && (q->kind == PIVOTS || !row || row < -needed[i])))
-                    return 0;
-            }
+        if (q->kind >= PIVOTS && !are_rows(p[i], needed[i], q->kind))
+            return 0;
         for (int j = 0; j < i; ++j) {
             const Parameter *other = plan->parameter + j;
             if (other->kind >= VECTOR && other->kind <= BLOCKS && (q->written || other->written) && needed[i] &&

@@ -272,14 +272,18 @@ class Routine(Planned):
         return pointers, keep, unknown
 
     def _test_pivots(self, p: Parameter, array: Any, count: int) -> None:
-        """Illegal for rows that are not there: LAPACK would read and write behind its arrays."""
-        rows = array.ravel("K")[:count]
-        if self.row.name[1:].startswith(
-            ("sy", "he", "sp", "hp")
-        ):  # a block of two rows has minus its number (LAPACK, xSYTRF)
-            rows = np.abs(rows)
-        if wrong := [int(row) for row in rows if not 1 <= row <= count][:1]:
-            raise Illegal(p.position, f"{p.name} names row {wrong[0]} of {count}")
+        """Illegal for rows with which LAPACK would read and write behind its arrays."""
+        kind, half = self.row.exchanges, False
+        for at, other in enumerate(array.ravel("K")[:count].tolist(), 1):
+            if not 1 <= abs(other) <= count or (other < 0 and kind != "blocks"):
+                raise Illegal(p.position, f"{p.name} names row {other} of {count}")
+            if kind == "steps" and other not in (at, at + 1):
+                raise Illegal(p.position, f"{p.name} exchanges row {at} with {other}, which is not the next")
+            if half and other > 0:
+                break
+            half = other < 0 and not half
+        if half:
+            raise Illegal(p.position, f"{p.name} has a block of one row")
 
     def _test_aliases(self, values: dict[str, Any], spans: dict[str, tuple[int, int, Any, Any]]) -> None:
         def used(name: str) -> Any:
@@ -358,7 +362,7 @@ def memory(array: Any, dtype: np.dtype[Any], needed: int, leading: int, who: tup
     if array.dtype != dtype:
         raise UsageError(
             f"{routine}: {p.name} is an array of {array.dtype}, and the routine's are of {dtype}",
-            hint=f"{p.name}.astype(np.{dtype})",
+            hint=f"{p.name}.astype({dtype.str!r})" if dtype.kind == "S" else f"{p.name}.astype(np.{dtype})",
         )
     flags = array.flags
     if p.written and not flags.writeable:

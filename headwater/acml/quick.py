@@ -36,7 +36,7 @@ _INTERFACE = (
     "Py_IncRef Py_DecRef PyEval_SaveThread PyEval_RestoreThread PyMem_RawMalloc PyMem_RawFree"
 ).split()
 _KINDS = (
-    "flag digit int any leading increment scalar vector matrix array pivots blocks fixed asked size null"
+    "flag digit int any leading increment scalar vector matrix array pivots steps blocks fixed asked size null"
 ).split()  # call.c's order
 _RESULTS = ("", "info", "i", "f", "d", "ff", "dd")
 _CODES = (
@@ -276,7 +276,7 @@ def _kind(p: Parameter, row: Row) -> str:
     if p.kind == "array" and p.hidden:
         return "asked" if p.queried else "fixed"
     if p.is_pivots:
-        return "blocks" if row.name[1:].startswith(("sy", "he")) else "pivots"
+        return row.exchanges
     return p.kind
 
 

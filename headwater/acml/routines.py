@@ -216,6 +216,13 @@ class Row:
     value: str
     info: bool
 
+    @property
+    def exchanges(self) -> str:
+        """What rows a factorization exchanges: "steps" (each with itself or the next, xGTTRF), "blocks" (each row of a
+        block of two has minus a number, xSYTRF), or "pivots" (each with any)."""
+        kind = self.name[1:3]
+        return "steps" if kind == "gt" else "blocks" if kind in ("sy", "he", "sp", "hp") else "pivots"
+
 
 _TOKEN = re.compile(
     r"(?P<hidden>\*)?(?P<name>[a-z]\w*)"

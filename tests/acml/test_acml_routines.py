@@ -215,8 +215,48 @@ def test_pivots_of_rows_that_are_not_there(row):
     assert acml.dgetrs("N", 2, 1, a, 2, pivots, b, 2) == -6
     assert acml.dgbtrs("N", 2, 0, 0, 1, np.ones((1, 2), order="F"), 1, pivots, b, 2) == -8
     assert acml.dgetri(2, a, 2, pivots) == -4
-    assert acml.dsytrs("U", 2, 1, a, 2, pivots, b, 2) == (0 if row == -1 else -6)
+    assert acml.dsytrs("U", 2, 1, a, 2, pivots, b, 2) == -6
     assert acml.dgetrs("N", 2, 1, a, 2, np.array([1, 2], np.int32), b, 2) == 0
+
+
+@pytest.mark.parametrize("general", [False, True])
+def test_pivots_that_lead_out_of_arrays(general):
+    """Blocks of one row, and of tridiagonal matrices exchanges with rows that are not the next."""
+    a, b = np.eye(4, order="F"), np.ones((4, 1), order="F")
+    d, e = np.ones(4), np.zeros(3)
+    sytrs, gttrs = (getattr(acml, name) for name in ("dsytrs", "dgttrs"))
+    if general:
+        sytrs, gttrs = sytrs.__self__.general, gttrs.__self__.general
+    wrong = [[1, -2, 3, 4], [-1, -1, -1, 4], [1, 2, 3, -4], [-1, 2, -1, 4]]
+    assert [sytrs("U", 4, 1, a, 4, np.array(rows, np.int32), b, 4) for rows in wrong] == [-6] * 4
+    wrong = [[1, 2, 1, 4], [3, 2, 3, 4], [1, 2, 3, 3]]
+    assert [gttrs("N", 4, 1, e, d, e, e[:2], np.array(rows, np.int32), b, 4) for rows in wrong] == [-8] * 3
+    assert (b == 1).all()
+    assert gttrs("N", 4, 1, e, d, e, e[:2], np.array([1, 3, 3, 4], np.int32), b, 4) == 0
+    swap = np.asfortranarray(np.eye(4)[[1, 0, 2, 3]])
+    assert sytrs("L", 4, 1, swap, 4, np.array([-2, -2, 3, 4], np.int32), b, 4) == 0
+
+
+def test_expert_drivers_test_what_a_factorization_left():
+    a, b = np.array([[4.0, 1], [2, 3]], order="F"), np.ones((2, 1), order="F")
+    af, x, pivots, equed = (
+        np.zeros((2, 2), order="F"),
+        np.zeros((2, 1), order="F"),
+        np.zeros(2, np.int32),
+        np.full(1, b"N"),
+    )
+    r, c, rcond, ferr, berr = (np.zeros(size) for size in (2, 2, 1, 1, 1))
+
+    def solve(fact, equed=equed):
+        return acml.dgesvx(fact, "N", 2, 1, a, 2, af, 2, pivots, equed, r, c, b, 2, x, 2, rcond, ferr, berr)
+
+    assert solve("N") == solve("F") == 0
+    assert np.allclose(a @ x, b)
+    pivots[1] = 9
+    assert solve("F") == -9
+    with pytest.raises(UsageError, match="equed is an array of <U1") as error:
+        solve("N", np.array(["N"]))
+    assert "equed.astype('|S1')" in error.value.hint
 
 
 @pytest.mark.parametrize("kind", "sdcz")
