@@ -92,10 +92,18 @@ def test_blum_blum_shub_refuses_what_makes_no_sequence():
     assert begin(1, 1, [13], 1, [23], 1, [3], state, 72) == -3  # 1 modulo 4
     assert begin(1, 1, [11], 1, [2**24], 1, [3], state, 72) == begin(1, 1, [11], 1, [27], 1, [3], state, 72) == -5
     assert begin(1, 1, [11], 1, [11], 1, [3], state, 72) == -5
+    assert (
+        begin(1, 1, [1024651], 1, [23], 1, [3], state, 72) == -3
+    )  # 19 * 199 * 271, which Fermat's test takes for a prime
     assert begin(1, 1, [11], 1, [23], 1, [22], state, 72) == begin(1, 1, [11], 1, [23], 1, [1], state, 72) == -7
     assert begin(1, 1, [11], 1, [23], 1, [3], state, 71) == -9
     assert not state.any()
     assert acml.drandblumblumshub(1, state, np.zeros(1, np.int32)) == -2
+    assert begin(99, 1, [11], 1, [23], 1, [3], state, 72) == 0  # as 15 bits
+    state[7:70] = 0
+    assert acml.drandblumblumshub(1, state, np.zeros(1, np.int32)) == -2
+    with pytest.raises(UsageError, match="blum_blum_shub: 16 bits of each square"):
+        Generator("blum_blum_shub", [11, 23, 3, 16])
     with pytest.raises(UsageError, match="blum_blum_shub: p is 13"):
         Generator("blum_blum_shub", [13, 23, 3])
     with pytest.raises(UsageError, match="takes one seed; p, q and s"):

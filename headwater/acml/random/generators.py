@@ -163,10 +163,18 @@ def seeded(name: str, seed: int | Sequence[int], single: bool = False) -> Base:
     return Base(name, tuple(state), single)
 
 
+_WITNESSES = 2, 3, 5, 7, 11, 13, 17, 19
+
+
 def shub_fault(p: int, q: int, s: int) -> str:
     """Which of p, q and s makes no sequence of Blum-Blum-Shub's, or a short one; none: an empty text."""
     for label, prime in (("p", p), ("q", q)):
-        if prime % 4 != 3 or prime >> 600 or any(pow(x, prime - 1, prime) != 1 for x in (2, 5, 7) if x % prime):
+        # Miller and Rabin's test: prime - 1 is twice an odd number
+        if (
+            prime % 4 != 3
+            or prime >> 600
+            or any(pow(x, prime // 2, prime) not in (1, prime - 1) for x in _WITNESSES if x % prime)
+        ):
             return label
     return "q" if p == q else "s" if gcd(s, p * q) != 1 or s % (p * q) < 2 else ""
 
@@ -180,7 +188,9 @@ def _shub(words: list[int]) -> tuple[int, ...]:
         value = {"p": p, "q": q, "s": s}[fault]
         rule = "p and q are two primes of at most 600 bits that are 3 modulo 4, and s, above 1, has neither as a factor"
         raise UsageError(f"{SHUB}: {fault} is {value}", hint=rule)
-    return p, q, s, min(max(bits, 1), 15)
+    if not 1 <= bits <= 15:
+        raise UsageError(f"{SHUB}: {bits} bits of each square", hint="1 to 15 are used")
+    return p, q, s, bits
 
 
 def shub_words(base: Base, count: int) -> Array:

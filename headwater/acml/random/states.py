@@ -83,8 +83,10 @@ def _load(state: Any, single: bool) -> Base | None:
     if name == SHUB:
         content = state[7:70].tobytes()
         ends = (0, 76, 152, 228, 232, 252)
-        *values, at = (int.from_bytes(content[a:b], "little") for a, b in pairwise(ends))
-        return Base(name, tuple(values), single, at, leap)
+        p, q, s, bits, at = (int.from_bytes(content[a:b], "little") for a, b in pairwise(ends))
+        if not p % 4 == q % 4 == 3 or not 1 <= bits <= 15:  # something wrote into it
+            return None
+        return Base(name, (p, q, s, bits), single, at, leap)
     count = 624 if name == "mt19937" else 16 if name == "philox" else 2 * len(LINEAR[name].moduli) * LINEAR[name].order
     words = np.ascontiguousarray(state[7 : 7 + count]).view(np.uint32 if name == "mt19937" else np.uint64)
     numbers = tuple(map(int, words))
@@ -128,7 +130,7 @@ def _initialize(name: str, single: bool, *args: Any) -> int:
 
 
 def _initialize_shub(name: str, single: bool, *args: Any) -> int:
-    """p, q and s are numbers to the base of 2^24, the least significant digit first."""
+    """p, q and s are numbers to the base of 2^24, the least significant digit first; nbits is cut to 1 … 15."""
     if len(args) != 9:
         raise UsageError(f"{name}(nbits, lp, p, lq, q, ls, s, state, lstate) takes 9 arguments, not {len(args)}")
     nbits, *numbers, state, lstate = args
@@ -153,7 +155,7 @@ def _initialize_shub(name: str, single: bool, *args: Any) -> int:
         raise UsageError(f"{name}: state is an array of one dimension of int32")
     if fault := shub_fault(*words):
         return {"p": -3, "q": -5, "s": -7}[fault]
-    _save(seeded(SHUB, [*words, max(whole(nbits, "nbits", name), 1)], single), state)
+    _save(seeded(SHUB, [*words, min(max(whole(nbits, "nbits", name), 1), 15)], single), state)
     return 0
 
 
