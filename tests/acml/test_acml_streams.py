@@ -410,9 +410,13 @@ def test_blocks_for_gpus_transform_any_axis():
 
 
 def test_blocks_cover_lengths_of_small_primes():
-    for n in (2, 8, 1000, 4096, 1 << 20, 13 * 11 * 7 * 5 * 3 * 2, 1 << 24):
+    for n in (2, 8, 1000, 1024, 4096, 1 << 20, 13 * 11 * 7 * 5 * 3 * 2, 1 << 24):
         steps = fourier.blocks(n, np.dtype(np.complex64))
         assert math.prod(block.radix for block in steps) == n
         assert all(math.prod(block.stages) == block.radix for block in steps)
-        assert all(8 * (block.radix * block.columns * 17 // 16 + 1) <= 36000 for block in steps)
+        for dtype, limit in ((np.complex64, 32768), (np.complex128, 32768), (np.complex128, 40960)):
+            for block in fourier.blocks(n, np.dtype(dtype), limit):  # `data` of fourier.cl
+                many = block.columns > 1
+                places = block.radix * (block.columns + 1) if many else block.radix + block.radix // 16 + 1
+                assert np.dtype(dtype).itemsize * places <= limit
     assert fourier.blocks(17, np.dtype(np.complex64)) is fourier.blocks(1, np.dtype(np.complex64)) is None

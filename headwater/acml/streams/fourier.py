@@ -72,7 +72,8 @@ def blocks(n: int, dtype: np.dtype[Any], local_bytes: int = 32768, items: int = 
         eights = 0 if twos in (1, 2, 4) else twos // 3 - (twos % 3 == 1)
         left = twos - 3 * eights
         stages = (8,) * eights + (4,) * (left // 2) + (2,) * (left % 2) + tuple(prime for prime in part if prime > 2)
-        columns = 1 << max(0, min(_ELEMENTS // radix, 64).bit_length() - 1)
+        held = local_bytes // dtype.itemsize // radix - 1  # `fourier.cl` leaves a column's place free against conflicts
+        columns = 1 << max(1, min(_ELEMENTS // radix, held, 64)).bit_length() - 1
         wanted = -(-radix * columns // 8 // 32) * 32
         found.append(Block(radix, stages, columns, max(32, min(wanted, items, 512))))
     return tuple(found)
@@ -145,7 +146,7 @@ def pays(device: Device, dtype: np.dtype[Any]) -> bool:
             return {"pays": False}
         return {"pays": after < before}
 
-    return bool(kept(("passes 1", device.name, device.description, device.driver, dtype.name), measured)["pays"])
+    return bool(kept(("passes 2", device.name, device.description, device.driver, dtype.name), measured)["pays"])
 
 
 def _timed(value: Stream, n: int, way: tuple[Block, ...] | None) -> None:
@@ -163,7 +164,8 @@ def by_passes(
     """Transforms of length n, elements ``inner`` apart, by passes through local memory or, without ``large``, small."""
     device, roots, done = value.device, _roots(n, value.dtype, value.device), 1
     sequences = value.size // n
-    steps: Sequence[Block | int] = large or radices(n) or ()
+    steps: Sequence[Block | int] | None = large or radices(n)
+    assert steps is not None
     pair = [empty(value, value.shape), empty(value, value.shape) if len(steps) > 1 else value]
     for at, block in enumerate(steps):
         options = block.options if isinstance(block, Block) else f"-D RADIX={block}"
