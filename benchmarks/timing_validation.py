@@ -34,9 +34,9 @@ def main() -> None:
         some = [result for result in found if result.row.side == side]
         if some:
             errors = [abs(result.simulated_error or 0.0) for result in some]
-            within = sum(error <= 0.25 for error in errors) / len(errors)
+            within = sum(error <= 0.25 for error in errors)
             middle = statistics.median(errors)
-            print(f"{side}: {len(some)} rows, median {middle:.1%}, within 25 % {within:.0%}, speed {bias(some):.3f}")
+            print(f"{side}: {len(some)} rows, median {middle:.1%}, {within} within 25 %, speed {bias(some):.3f}")
 
 
 if __name__ == "__main__":
