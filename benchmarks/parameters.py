@@ -5,7 +5,8 @@ Usage: python -m benchmarks.parameters [PART-OF-A-NAME …]
 Parameters are the constants that the model's modules compute with, the figures of chips' files that they read, and
 those of the kinds of memory. They are found in these modules' sources, so that a new one cannot be forgotten. Rows are
 small ones that are not held out; each is recorded once and replayed with a parameter doubled, and if that does not move
-it, or cannot be, halved. Exits with 1 if a parameter moves none of them or does not say where it comes from.
+it, or cannot be, halved. Exits with 1 if a parameter moves none of them and is not in `UNMOVED`, which says why, or if
+it does not say where it comes from.
 """
 
 from __future__ import annotations
