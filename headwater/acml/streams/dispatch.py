@@ -198,8 +198,8 @@ def _finite(check: bool, *values: Any) -> None:
 
 
 def _scipys_numbers(name: str, value: Any) -> Any:
-    """A stream or an array of a type that has kernels: whole numbers become float64, float16 float32, as in SciPy. (SciPy's
-    factorizations, but not its ``solve``, make float32 of whole numbers of 8 and 16 bits.)"""
+    """A stream or an array of a type that has kernels: whole numbers become float64, float16 float32, as in SciPy.
+    (SciPy's factorizations, but not its ``solve``, make float32 of whole numbers of 8 and 16 bits.)"""
     value = operand(value)
     if value.dtype.kind in "biu" or value.dtype == np.float16:
         dtype = np.dtype(np.float32 if value.dtype == np.float16 else np.float64)
