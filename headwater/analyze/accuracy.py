@@ -117,6 +117,8 @@ Known differences that no publication explains are left as they are:
   single and double precision alike. HD 5870 and FirePro W9100 do not differ so.
 - Copies by work-groups of 1 × 64 on HD 5870 are slower than any order of its banks explains that also fits SHOC's
   random reads (MD).
+- FirePro W9100 does SHOC's strided reads 23 times as fast as the model, which takes its channels to be chosen by plain
+  bits of the address. AMD describes that for HD 77XX to 79XX only.
 - FirePro W9100 writes local memory at a quarter of the rate of HD 7970, per compute unit and clock, in the same kernel.
   The hardware hardly explains that.
 - HD 5670's 300 ns to DRAM contradict the 300 to 600 cycles of the same guide (the chip's file says 500). The pointer
