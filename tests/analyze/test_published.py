@@ -139,7 +139,7 @@ def test_the_page_claims_what_rows_held_out_show():
     results = [validation.Result(row, None, "", simulated=row.measured * 1.1) for row in held]
     results += [validation.Result(row, None, "", simulated=row.measured * 3) for row in other]
     line = next(line for line in accuracy.page(results).splitlines() if line.startswith("| **held out** |"))
-    assert line.startswith(f"| **held out** | {len(held)} | 10 % | 10 % | 100 % |")
+    assert line.startswith(f"| **held out** | 10 % | 10 % | {len(held)} of {len(held)} |")
 
 
 def test_the_picture_has_every_simulated_row_and_marks_fitted_ones():
