@@ -186,6 +186,8 @@ def main() -> int:
     names = options.names or list(MEASURED)
     if unknown := [name for name in names if name not in MEASURED]:
         parser.error(f"no benchmark is called {', '.join(unknown)}: {', '.join(MEASURED)}")
+    if options.pairs < 1:
+        parser.error("--pairs is at least 1")
     if not (options.checkout / "headwater").is_dir():
         parser.error(f"{options.checkout} has no package headwater")
     if options.measure:

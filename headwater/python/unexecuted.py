@@ -371,7 +371,10 @@ class _Reader:
             self.fault(node, f"{self.said(node.func)} is not called here", "types and constants are read")
         if any(keyword.arg is None for keyword in node.keywords) or any(isinstance(a, ast.Starred) for a in node.args):
             self.fault(node, "starred arguments are not read here")
-        args = [self.value(one) for one in node.args]
+        if isinstance(function, types.Scalar):  # int("7") would read a text, which kernels do not
+            args = [self.number(one) for one in node.args]
+        else:
+            args = [self.value(one) for one in node.args]
         try:
             return function(*args, **{str(one.arg): self.value(one.value) for one in node.keywords})
         except UsageError as error:

@@ -564,6 +564,13 @@ def _text_of(found: Sequence[PythonKernel], filename: str, only: str) -> str:
         what = "no kernels" if not found else "no kernels of which all parameters are annotated"
         what = f"{only} has parameters without annotations" if only else f"{filename} has {what}"
         raise UsageError(what, hint="@hw.kernel, and hw.array(hw.float32) for a parameter")
+    for kernel in kernels:
+        if kernel.options:  # they are of one kernel, and a text may hold several
+            raise UsageError(
+                f"{kernel.name} of {filename} has options={kernel.options!r}, which only launches from Python use",
+                hint="leave them out of @hw.kernel, and give them where the file is compiled (--options on the command "
+                "line)",
+            )
     unit = Unit()
     done = [
         (kernel, kernel.translated_into(unit, [k for k in kernel.declared if k is not None])[1]) for kernel in kernels

@@ -83,6 +83,8 @@ def simulate_row(row: Mapping[str, Any], folder: Path) -> tuple[float, Report]:
 def published(row: Mapping[str, Any], report: Report) -> float:
     """What a program would publish that measures as the row's did, in the row's unit."""
     unit, work = str(row["unit"]), float(row["work"])
+    if unit not in _PER_SECOND and (others := sorted({"whole", "beside_us"} & row.keys())):
+        raise UsageError(f"row {row['id']}: {' and '.join(others)} of no rate", hint="they are for what is per second")
     if unit == "cycles":
         return report.cycles / work
     if unit in _SECONDS:

@@ -10,6 +10,7 @@ import pytest
 
 from headwater.analyze import accuracy, validation
 from headwater.cli import main
+from headwater.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = validation.rows()
@@ -177,3 +178,5 @@ def test_rates_hold_what_the_published_time_held_beside_the_kernel():
     assert published(row | {"whole": 10_000_000, "beside_us": 500.0}, report) == pytest.approx(4)
     assert published({"unit": "us", "work": 1}, report) == pytest.approx(1000 + report.chip.link.start_microseconds)
     assert published({"unit": "cycles", "work": 10}, report) == 100
+    with pytest.raises(UsageError, match="row late: beside_us of no rate"):
+        published({"id": "late", "unit": "us", "work": 1, "beside_us": 5.0}, report)

@@ -5,7 +5,7 @@ import builtins
 import pytest
 
 import headwater as hw
-from headwater.errors import HeadwaterError, SourceError
+from headwater.errors import HeadwaterError, SourceError, UsageError
 from headwater.runtime.python import program_text, unexecuted_text
 
 WHOLE = '''\
@@ -36,7 +36,7 @@ def helper(a, b=3):
     return a * b + COUNT
 
 
-@hw.kernel(group=(64,), options="-cl-mad-enable")
+@hw.kernel(group=(64,))
 def scale(a: hw.array(hw.float32), out: real[:], grid: hw.float32[:, :], ps: hw.array(Particle), n: hw.int32):
     tile = hw.local_array(64, hw.float32)
     i = hw.global_id(0)
@@ -61,6 +61,14 @@ def test_a_text_gives_what_executing_it_gives():
     whole = WHOLE.replace("from __future__ import annotations\n", "")  # dataclasses do not find their names then
     assert unexecuted_text(whole, "whole.py") == program_text(whole, "whole.py")
     assert "mad" not in unexecuted_text(WHOLE, "whole.py", "second")
+
+
+@pytest.mark.parametrize("text_of", [program_text, unexecuted_text])
+def test_options_that_a_text_cannot_hold_are_refused(text_of):
+    text = kernel(decorator='@hw.kernel(options="-cl-mad-enable")')
+    with pytest.raises(UsageError, match=r"k of k\.py has options='-cl-mad-enable'") as caught:
+        text_of(text, "k.py")
+    assert "--options" in str(caught.value.hint)
 
 
 ATTACKS = {
@@ -105,6 +113,7 @@ ATTACKS = {
     "an annotation as a text": "def f(a: 'ran(1)'): return a",
     "an annotation of the headwater module": "def f(a: hw.compile): return a",
     "the module itself": "N = hw.device('cpu')",
+    "a number of a text": "N = hw.int32('7')",
     "a stream kernel": "@hw.stream_kernel\ndef f(a): return a",
     "an async function": "async def f(a): return a",
     "a deletion": "del hw",
