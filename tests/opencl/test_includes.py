@@ -152,4 +152,4 @@ def test_includes_are_of_one_folder_alone_where_that_is_asked_for(tmp_path, monk
             compile_to_ir(f'#include "{name}"\n{KERNEL}', str(inside / "k.cl"))
     with pytest.raises(SourceError, match="unknown type name 'foo'") as error:
         compile_to_ir(f'#line 1 "{outside / "v.h"}"\nfoo\n{KERNEL}', str(inside / "k.cl"))
-    assert error.value.source_line == ""
+    assert error.value.source_line == "foo"  # what the text has there, never the file's line

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
+from headwater.native.launch_block import ACCESS_ERROR, BLOCK
+from headwater.native.structure import Struct
 from headwater.native.toolchain import zig_path
 from headwater.opencl.kernels import ArgInfo, KernelInfo
 from headwater.runtime.cpu.device import cpu_device, cpu_program
@@ -17,8 +19,6 @@ PRELUDE = r"""
 #include <stdint.h>
 #include <string.h>
 typedef int64_t i64; typedef uint8_t u8;
-enum { NEXT, TOTAL, BATCH, STOP, GLOBAL, LOCAL = 7, GROUPS = 10, OFFSET = 13, DIM = 16, FLAGS, PRINTF,
-  ERROR, BOUNDS, COUNT, FRAMES };
 #define ARG(T, offset) (*(T *)(args + (offset)))
 #define EACH_GROUP(g) \
   for (i64 b_ = __atomic_fetch_add(&L[NEXT], L[BATCH], __ATOMIC_RELAXED); b_ < L[TOTAL] && !stopped(L); \
@@ -29,6 +29,36 @@ enum { NEXT, TOTAL, BATCH, STOP, GLOBAL, LOCAL = 7, GROUPS = 10, OFFSET = 13, DI
 static int stopped(i64 *L) { return __atomic_load_n(&L[STOP], __ATOMIC_RELAXED) != 0; }
 #define ENTRY(name) void name(i64 *L, u8 *args, u8 *scratch)
 """
+
+
+def _words(structure: Struct, **constants: str) -> str:
+    """C's name for the place of each of these fields in the 64-bit words of a structure."""
+    return "enum { " + ", ".join(f"{name} = {structure.word(field)}" for name, field in constants.items()) + " };\n"
+
+
+FIELDS = _words(
+    BLOCK,
+    NEXT="next",
+    TOTAL="total",
+    BATCH="batch",
+    STOP="stop",
+    GLOBAL="global_size",
+    LOCAL="local_size",
+    FLAGS="flags",
+    PRINTF="printf",
+    ERROR="error",
+    BOUNDS="bounds",
+    COUNT="bounds_count",
+    FRAMES="local_bytes",
+) + _words(
+    ACCESS_ERROR,
+    E_KIND="kind",
+    E_LINE="line",
+    E_COLUMN="column",
+    E_ID="id",
+    E_ADDRESS="address",
+    E_BYTES="bytes",
+)
 
 
 @dataclass(frozen=True)
@@ -90,7 +120,7 @@ def arg(declaration: str, kind: str = "", access: str = "", size: int = 0, point
 def compile_c(directory: Path, source: str) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     file, library = directory / "k.c", directory / "k.so"
-    file.write_text(PRELUDE + source)
+    file.write_text(FIELDS + PRELUDE + source)
     compiler = shutil.which("gcc") or shutil.which("cc")
     command = [compiler] if compiler else [str(zig_path()), "cc"]
     subprocess.run([*command, "-O2", "-fPIC", "-shared", "-w", str(file), "-o", str(library)], check=True, timeout=120)

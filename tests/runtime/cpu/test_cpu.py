@@ -72,7 +72,7 @@ ENTRY(oob) {
   EACH_GROUP(g) EACH_ITEM(i, g) {
     i64 at = (i64)(a + i); int ok = 0;
     for (i64 k = 0; k < L[COUNT]; k++) ok |= at >= t[2 * k] && at + 4 <= t[2 * k + 1];
-    if (!ok) { if (!e[0]) { e[1] = 2; e[2] = 6; e[4] = i; e[7] = at; e[8] = 4; e[0] = 2; } return; }
+    if (!ok) { if (!e[E_KIND]) { e[E_LINE] = 2; e[E_COLUMN] = 6; e[E_ID] = i; e[E_ADDRESS] = at; e[E_BYTES] = 4; e[E_KIND] = 2; } return; }
     a[i] = 1;
   }
 }
