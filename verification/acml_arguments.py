@@ -38,6 +38,8 @@ def right(routine: native.Routine, n: int = N, fill: str = "") -> dict[str, Any]
             values[p.name] = 1
         elif p.kind == "scalar":
             values[p.name] = 0.5
+        elif p.kind == "callback":
+            values[p.name] = None  # flags are their first letters: nothing is selected
         elif p.kind == "leading":
             values[p.name] = 3 * N
         else:
@@ -123,6 +125,8 @@ def wrong(routine: native.Routine, p: routines.Parameter) -> list[tuple[str, Any
         return [("is 0", put(0)), ("has 32 bits and more", put(2**31))]
     if p.kind == "leading":
         return [("is 0", put(0)), ("is negative", put(-5)), ("has 32 bits and more", put(2**31))]
+    if p.kind == "callback":
+        return [("is a number", put(1))]
     if p.kind == "scalar":
         return [("is a letter", put("a")), ("is beyond all doubles", put(10**400))]
     found = [("is a list", put([1.0])), ("has another type", of(lambda a: np.zeros(a.shape, np.float16)))]

@@ -18,8 +18,9 @@ import numpy as np
 from headwater import acml
 from verification.acml_blas import matrix_vectors, products, vectors
 from verification.acml_ratios import TYPES, band, count, exact, failures, matrix, norm, note, packed, triangle, worst
+from verification.acml_spectra import general, hermitian, schur, squares
 
-LINEAR, EIGEN, SINGULAR = 30.0, 60.0, 35.0
+LINEAR, SINGULAR = 30.0, 35.0
 SIZES, RIGHT = (0, 1, 2, 3, 5, 10, 50), (1, 2, 15)
 
 
@@ -48,6 +49,24 @@ def solutions(kind: str) -> None:
                 check(kind, x, "hesv", triangle(a, uplo, True), uplo, n, nrhs, "A", ld, pivots, "B", ld)
 
 
+def mixed(kind: str) -> None:
+    """?drvab and ?drvac: factors of single precision whose solutions are refined."""
+    if kind not in "dz":
+        return
+    single = {"d": "s", "z": "c"}[kind]
+    for n, nrhs in product(SIZES, RIGHT):
+        a, x, ld = matrix(kind, n, n), matrix(kind, n, nrhs), max(n, 1)
+        definite = np.asfortranarray(a @ a.conj().T + np.eye(n, dtype=a.dtype))
+        for end, whole, front, pivots in (("gesv", a, (), (np.zeros(n, np.int32),)), ("posv", definite, ("L",), ())):
+            b, found, turns = np.asfortranarray(whole @ x), np.zeros_like(x, order="F"), np.zeros(1, np.int32)
+            name = single + end
+            info = getattr(acml, kind + name)(
+                *front, n, nrhs, whole.copy(order="F"), ld, *pivots, b, ld, found, ld, turns
+            )
+            residual = exact(b) - exact(whole) @ exact(found)
+            note(name, residual, norm(whole) * norm(found) * max(n, 1) ** 0.5, kind, LINEAR, info or int(turns[0] < 0))
+
+
 def factors(kind: str) -> None:
     call = lambda name, *args: getattr(acml, kind + name)(*args)  # noqa: E731
     for m, n in product(SIZES, SIZES):
@@ -67,16 +86,8 @@ def factors(kind: str) -> None:
         note("geqrf", exact(q.conj().T) @ exact(q) - np.eye(k), max(m, 1), kind, LINEAR)
 
 
-def spectra(kind: str) -> None:
+def singular_values(kind: str) -> None:
     call = lambda name, *args: getattr(acml, kind + name)(*args)  # noqa: E731
-    for n, uplo in product((0, 1, 2, 3, 5, 20), "UL"):
-        a, ld = matrix(kind, n, n), max(n, 1)
-        whole = triangle(a, uplo, True)
-        for name in ("heev", "heevd") if kind in "cz" else ("syev", "syevd"):
-            z, w = whole.copy(order="F"), np.zeros(n, a.real.dtype)
-            info = call(name, "V", uplo, n, z, ld, w)
-            note(name, exact(whole) @ exact(z) - exact(z) * w, norm(whole) * max(n, 1), kind, EIGEN, info)
-            note(name, exact(z.conj().T) @ exact(z) - np.eye(n), max(n, 1), kind, EIGEN)
     rows, columns = (
         (0, 0, 1, 1, 2, 3, 10, 10, 16, 16, 30, 30, 40, 40),
         (1, 3, 1, 2, 1, 3, 10, 16, 10, 16, 30, 40, 30, 40),
@@ -110,31 +121,6 @@ def least_squares(kind: str) -> None:
         note(
             "gels", residual, norm(whole) * max(norm(b), norm(x)) * max(m, n) * max(norm(whole), 1), kind, LINEAR, info
         )
-
-
-def general_spectra(kind: str) -> None:
-    """?drvev: eigenvectors from both sides, of length 1."""
-    for n in (0, 1, 2, 3, 5, 10, 20):
-        a, ld = matrix(kind, n, n), max(n, 1)
-        left, right = (np.zeros((n, n), a.dtype, order="F") for _ in range(2))
-        values = [np.zeros(n, a.dtype) for _ in range(1 if kind in "cz" else 2)]
-        info = getattr(acml, kind + "geev")("V", "V", n, a.copy(order="F"), ld, *values, left, ld, right, ld)
-        w = values[0] if kind in "cz" else values[0] + 1j * values[1]
-        pairs = []
-        for side in (left, right):
-            made = side.astype(w.dtype)
-            at = 0
-            while kind in "sd" and at < n:
-                if values[1][at]:
-                    made[:, at] = side[:, at] + 1j * side[:, at + 1]
-                    made[:, at + 1] = made[:, at].conj()
-                    at += 1
-                at += 1
-            pairs.append(exact(made))
-        u, v = pairs
-        note("geev", exact(a) @ v - v * w, norm(a) * max(n, 1), kind, EIGEN, info)
-        note("geev", exact(a).conj().T @ u - u * w.conj(), norm(a) * max(n, 1), kind, EIGEN, info)
-        note("geev", np.sqrt((abs(v) ** 2).sum(0)) - 1, 1, kind, EIGEN)
 
 
 def stored(kind: str) -> None:
@@ -172,6 +158,35 @@ def systems(kind: str, n: int, nrhs: int) -> None:
             wanted = 1 / (norm(whole) * norm(np.linalg.inv(whole.astype(np.complex128))))
             note(name, np.array([max(0.0, 0.1 - rcond[0] / wanted, 0.1 - wanted / rcond[0])]), 1, kind, LINEAR)
 
+    def scaled(name: str, whole: Any, make: Any, store: Any, factors: list[Any]) -> None:
+        """FACT = E of a matrix whose rows (and columns) differ by powers of 10: solved, and again with its factors.
+
+        ``make(fact, array)``: the arguments before the right side, ``array`` being the matrix as ``store`` holds it.
+        ``factors``: r and c, or s alone.
+        """
+        sizes = 10.0 ** np.linspace(-4, 4, n)
+        whole = np.asfortranarray((whole * sizes[:, None] * (sizes if len(factors) == 1 else 1)).astype(whole.dtype))
+        b = np.asfortranarray((exact(whole) @ exact(x)).astype(whole.dtype))
+        array = store(whole).copy(order="F")
+        first = np.zeros_like(x)
+        for fact in "EF":
+            end = tail(b.copy(order="F"))
+            arguments = make(fact, array)
+            info = getattr(acml, kind + name)(*arguments, *end)
+            found = end[2]
+            equed = next(a for a in arguments if isinstance(a, np.ndarray) and a.dtype.kind == "S")[0].decode()
+            rows, columns = (factors * 2)[:2] if len(factors) == 1 else factors
+            rows = rows if equed in "RBY" else np.ones(n, real)
+            columns = columns if equed in "CBY" else np.ones(n, real)
+            inner = exact(whole) * rows[:, None] * columns
+            solution = exact(found) / columns[:, None]
+            scale = norm(inner) * norm(solution) * n
+            note(name, exact(b) * rows[:, None] - inner @ solution, scale, kind, LINEAR, info)
+            note(name, (store(inner.astype(whole.dtype)) - array), norm(inner), kind, LINEAR)  # A is scaled
+            note(name, np.array([equed == "N" and n > 1]), 1, kind, LINEAR)
+            first = found if fact == "E" else first
+            note(name, found - first, max(norm(first), 1e-300), kind, LINEAR)
+
     for kl, ku in ((0, 0), (1, 0), (2, 1), (3, 4)):
         whole = np.tril(np.triu(a, -kl), ku)
         check(kind, x, "gbsv", whole, n, kl, ku, nrhs, band(whole, kl, ku, 2 * kl + ku + 1), 2 * kl + ku + 1,
@@ -180,8 +195,11 @@ def systems(kind: str, n: int, nrhs: int) -> None:
                 np.zeros(n, real), np.zeros(n, real)]  # fmt: skip
         expert("gbsvx", whole, lambda fact, w=whole, p=kl, q=ku, k=kept: [
             fact, "N", n, p, q, nrhs, band(w, p, q, p + q + 1), p + q + 1, *k])  # fmt: skip
+        scaled("gbsvx", whole, lambda fact, ab, p=kl, q=ku, k=kept: [fact, "N", n, p, q, nrhs, ab, p + q + 1, *k],
+               lambda w, p=kl, q=ku: band(w, p, q, p + q + 1), kept[-2:])  # fmt: skip
     kept = [np.zeros_like(a), ld, pivots, np.full(1, b"N"), np.zeros(n, real), np.zeros(n, real)]
     expert("gesvx", a, lambda fact, k=kept, a=a: [fact, "N", n, nrhs, a.copy(order="F"), ld, *k])
+    scaled("gesvx", a, lambda fact, a, k=kept: [fact, "N", n, nrhs, a, ld, *k], np.asfortranarray, kept[-2:])
     whole = np.tril(np.triu(a, -1), 1)
     parts = [np.diag(whole, at).copy() for at in (-1, 0, 1)]
     check(kind, x, "gtsv", whole, n, nrhs, *(part.copy() for part in parts), "B", ld)
@@ -203,13 +221,19 @@ def systems(kind: str, n: int, nrhs: int) -> None:
             kept = [np.zeros_like(ab), kd + 1, np.full(1, b"N"), np.zeros(n, real)]
             expert("pbsvx", whole, lambda fact, k=kept, ab=ab, u=uplo, kd=kd: [
                 fact, u, n, kd, nrhs, ab.copy(order="F"), kd + 1, *k])  # fmt: skip
+            scaled("pbsvx", whole, lambda fact, ab, k=kept, u=uplo, kd=kd: [fact, u, n, kd, nrhs, ab, kd + 1, *k],
+                   lambda w, p=below, q=above, rows=kd + 1: band(w, p, q, rows), kept[-1:])  # fmt: skip
         check(kind, x, "ppsv", hermitian, uplo, n, nrhs, packed(hermitian, uplo), "B", ld)
         ap = packed(hermitian, uplo)
         kept = [np.zeros_like(ap), np.full(1, b"N"), np.zeros(n, real)]
         expert("ppsvx", hermitian, lambda fact, k=kept, p=ap, u=uplo: [fact, u, n, nrhs, p.copy(), *k])
+        scaled("ppsvx", hermitian, lambda fact, ap, k=kept, u=uplo: [fact, u, n, nrhs, ap, *k],
+               lambda w, u=uplo: packed(w, u), kept[-1:])  # fmt: skip
         kept = [np.zeros_like(a), ld, np.full(1, b"N"), np.zeros(n, real)]
         expert("posvx", hermitian, lambda fact, k=kept, h=hermitian, u=uplo: [
             fact, u, n, nrhs, h.copy(order="F"), ld, *k])  # fmt: skip
+        scaled("posvx", hermitian, lambda fact, a, k=kept, u=uplo: [fact, u, n, nrhs, a, ld, *k],
+               lambda w, u=uplo: np.asfortranarray(np.triu(w) if u == "U" else np.tril(w)), kept[-1:])  # fmt: skip
         for letters in ("sy", "he") if kind in "cz" else ("sy",):
             whole = np.asfortranarray(triangle(a, uplo, letters == "he"))
             flat = "sp" if letters == "sy" else "hp"
@@ -223,8 +247,8 @@ def systems(kind: str, n: int, nrhs: int) -> None:
 
 def main() -> int:
     for kind in "sdcz":
-        for group in (vectors, matrix_vectors, products, solutions, stored, least_squares, factors, spectra,
-                      general_spectra):  # fmt: skip
+        for group in (vectors, matrix_vectors, products, solutions, mixed, stored, least_squares, factors,
+                      singular_values, hermitian, general, schur, squares):  # fmt: skip
             group(kind)
     for name, ratio in sorted(worst.items()):
         print(f"{name:8} largest ratio {ratio:6.3f} of the threshold")

@@ -6,10 +6,11 @@
 typedef long long i64;
 typedef void *Object;
 
-enum { FLAG, DIGIT, INT, ANY, LEADING, INCREMENT, SCALAR, VECTOR, MATRIX, ARRAY, PIVOTS, STEPS, BLOCKS, FIXED, ASKED, SIZE, NOTHING };
+enum { FLAG, DIGIT, INT, ANY, LEADING, INCREMENT, SCALAR, VECTOR, MATRIX, ARRAY, PIVOTS, STEPS, BLOCKS, FIXED, ASKED, SIZE };
 enum { NONE, INFO, WHOLE, FLOAT, DOUBLE, PAIR, PAIR_OF_DOUBLES };
 enum { END, CONSTANT, VALUE, ADD, SUBTRACT, MULTIPLY, DIVIDE, MIN, MAX, IF_N, OF, KEPT, COLUMNS, SDD_U, SDD_VT, SDD_WORK };
 #define MOST 32
+#define LEAST_WORKSPACE 32 // as in native.py
 #define INT_MAX 2147483647LL
 
 static struct {
@@ -248,7 +249,6 @@ static Object by_plan(const Plan *plan, Object const *args, i64 count)
             break;
         }
         case SIZE: number[i] = -1; break;
-        case NOTHING: p[i] = 0; break;
         }
     }
     for (int i = 0; i < n; ++i) {
@@ -313,7 +313,7 @@ static Object by_plan(const Plan *plan, Object const *args, i64 count)
                 failed = 1;
                 break;
             }
-            const i64 wanted = most(size, 1);
+            const i64 wanted = most(size, LEAST_WORKSPACE);
             p[i] = block[blocks++] = api.allocate((wanted + 1) * q->bytes);
             failed |= !p[i];
             if (i + 1 < n && plan->parameter[i + 1].kind == SIZE)

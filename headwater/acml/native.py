@@ -27,9 +27,11 @@ TYPES: dict[str, np.dtype[Any]] = {
     "c": np.dtype(np.complex64),
     "z": np.dtype(np.complex128),
 }
+LEAST_WORKSPACE = 32
+"""Elements. For n = 1, xSBGVD of LAPACK 3.11 asks for one, of which it uses three, and then computes nothing."""
 REAL = {"s": "s", "d": "d", "c": "s", "z": "d"}
 _C_TYPES: dict[str, Any] = {"s": ctypes.c_float, "d": ctypes.c_double, "i": ctypes.c_int}
-_CHARACTERS = {letter: ctypes.c_char(letter.encode()) for letter in "ACDEFILMNORSTUV1"}
+_CHARACTERS = {letter: ctypes.c_char(letter.encode()) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ1"}
 
 _HELPERS: dict[str, Any] = {
     "if_n": lambda flag, yes, no: yes if flag == "N" else no,
@@ -87,6 +89,41 @@ def whole(value: Any, name: str, routine: str) -> int:
     if not -_INT_MAX - 1 <= number <= _INT_MAX:
         raise UsageError(f"{routine}: {name} is {number}, and sizes have 32 bits", hint="cut the problem in parts")
     return int(number)
+
+
+class Selection:
+    """A function of Python that LAPACK calls with eigenvalues, to learn which to put first. ``address``: for LAPACK."""
+
+    def __init__(self, function: Any, p: Parameter, description: Row) -> None:
+        if not callable(function):
+            raise UsageError(f"{description.name}: {p.name} is a function of {p.takes} numbers, not {function!r:.60}")
+        real = _C_TYPES[REAL[description.prefix]]
+        is_complex = description.prefix in "cz"
+        self._error: BaseException | None = None
+        self._before: list[tuple[Any, Any]] = []
+
+        def call(*pointers: Any) -> int:
+            if self._error is not None:
+                return 0
+            try:
+                return int(bool(function(*(complex(at[0], at[1]) if is_complex else at[0] for at in pointers))))
+            except BaseException as error:
+                self._error = error
+                return 0
+
+        self._call = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.POINTER(real)] * p.takes)(call)
+        self.address = ctypes.cast(self._call, ctypes.c_void_p)
+
+    def remember(self, arrays: list[Any]) -> None:
+        """Copy what the routine will write."""
+        self._before = [(array, array.copy("K")) for array in arrays]
+
+    def test(self) -> None:
+        """Raise what the function raised; the arrays are again as they were before the call."""
+        if self._error is not None:
+            for array, copy in self._before:
+                array[...] = copy
+            raise self._error
 
 
 class Routine(Planned):
@@ -262,13 +299,20 @@ class Routine(Planned):
                 pointers.append(byref(ctypes.c_int(int(letter))) if p.letters.isdigit() else byref(_CHARACTERS[letter]))
             elif kind == "scalar":
                 pointers.append(byref(self._scalar(values[p.name], p)))
-            elif kind == "null":
-                pointers.append(None)
+            elif kind == "callback":
+                if values[p.name] is None and values["sort"] == "N":
+                    pointers.append(None)
+                else:
+                    keep.append(Selection(values[p.name], p, self.row))
+                    pointers.append(keep[-1].address)
             elif kind == "size":
                 pointers.append(byref(ctypes.c_int(-1)))
             else:
                 pointers.append(byref(ctypes.c_int(values[p.name])))
         self._test_aliases(values, spans)
+        for kept in keep:
+            if isinstance(kept, Selection):
+                kept.remember([values[name] for name in self._written])
         return pointers, keep, unknown
 
     def _test_pivots(self, p: Parameter, array: Any, count: int) -> None:
@@ -332,13 +376,16 @@ class Routine(Planned):
                         f"{self.row.name}: {p.name} would have {float(wanted):.0f} elements, and sizes have 32 bits",
                         hint="cut the problem in parts",
                     )
-                size = max(int(wanted), 1)
+                size = max(int(wanted), LEAST_WORKSPACE)
                 made = np.empty(size + 1, self._dtypes[p.type])
                 keep.append(made)
                 pointers[at] = made.ctypes.data
                 if at + 1 < len(parameters) and parameters[at + 1].kind == "size":
                     pointers[at + 1] = ctypes.byref(ctypes.c_int(size))
         function(*pointers, ctypes.byref(info))
+        for kept in keep:
+            if isinstance(kept, Selection):
+                kept.test()
         return info.value
 
     def _complex_value(self, args: tuple[Any, ...]) -> complex:

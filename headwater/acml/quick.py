@@ -36,7 +36,7 @@ _INTERFACE = (
     "Py_IncRef Py_DecRef PyEval_SaveThread PyEval_RestoreThread PyMem_RawMalloc PyMem_RawFree"
 ).split()
 _KINDS = (
-    "flag digit int any leading increment scalar vector matrix array pivots steps blocks fixed asked size null"
+    "flag digit int any leading increment scalar vector matrix array pivots steps blocks fixed asked size"
 ).split()  # call.c's order
 _RESULTS = ("", "info", "i", "f", "d", "ff", "dd")
 _CODES = (
@@ -135,10 +135,10 @@ def builtin(entry: str, name: str, document: str, planned: Planned, keep: list[A
 def compiled(row: Row, planned: Planned, address: int, dtypes: dict[str, Any], general: Callable[..., Any]) -> Any:
     """The function for a routine at an address, or None where there is no compiler; the plan is ``planned``'s then.
 
-    ``dtypes``: of t, r, i and b. Expert drivers take a factorization whose pivots have to be tested: their calls are
-    general.
+    ``dtypes``: of t, r, i and b. Expert drivers take a factorization whose pivots have to be tested, others call
+    functions of Python: their calls are general.
     """
-    if library() is None or any(p.name == "fact" for p in row.parameters):
+    if library() is None or any(p.name == "fact" or p.takes for p in row.parameters):
         return None
     parameters = row.parameters
     places = {p.name: at for at, p in enumerate(parameters)}

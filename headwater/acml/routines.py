@@ -15,6 +15,7 @@ elements are float32, float64, complex64 and complex128. Parameters:
 ``@cz``                at the end: the parameter exists for these types only
 ``*work{n}``           workspace, not among the arguments; ``*work *lwork``: as much as the routine asks for;
                        ``*iwork?``: likewise, without a parameter for its size
+``select&2``           a function of Python of two numbers of the routine's type, or None
 ``-> r``               a function and the type of its value (t: the routine's, r: real, d: float64, i: an int)
 =====================  ================================================================================================
 
@@ -71,9 +72,13 @@ i?amax:sdcz | n x(n) incx -> i
 
 LAPACK = """
 ?gesv:sdcz | n nrhs a[n,n]! lda ipiv{n}:i! b[n,nrhs]! ldb
+dsgesv:d zcgesv:z | n nrhs a[n,n]! lda ipiv{n}:i! b[n,nrhs] ldb x[n,nrhs]! ldx *work{n*nrhs} *swork{n*(n+nrhs)}
+    *rwork{n}:r@cz iter{1}:i!
 ?gbsv:sdcz | n kl ku nrhs ab[2*kl+ku+1,n]! ldab ipiv{n}:i! b[n,nrhs]! ldb
 ?gtsv:sdcz | n nrhs dl{n-1}! d{n}! du{n-1}! b[n,nrhs]! ldb
 ?posv:sdcz | uplo:UL n nrhs a[n,n]! lda b[n,nrhs]! ldb
+dsposv:d zcposv:z | uplo:UL n nrhs a[n,n]! lda b[n,nrhs] ldb x[n,nrhs]! ldx *work{n*nrhs} *swork{n*(n+nrhs)}
+    *rwork{n}:r@cz iter{1}:i!
 ?ppsv:sdcz | uplo:UL n nrhs ap{n*(n+1)//2}! b[n,nrhs]! ldb
 ?pbsv:sdcz | uplo:UL n kd nrhs ab[kd+1,n]! ldab b[n,nrhs]! ldb
 ?ptsv:sdcz | n nrhs d{n}:r! e{n-1}! b[n,nrhs]! ldb
@@ -117,23 +122,68 @@ LAPACK = """
     z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work *lwork *rwork{7*n}:r@cz *iwork{5*n}:i ifail{n}:i!
 ?stev:sd | jobz:NV n d{n}! e{n-1}! z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work{2*n-2}
 ?stevd:sd | jobz:NV n d{n}! e{n-1}! z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work *lwork *iwork:i *liwork
+?stevx:sd | jobz:NV range:AVI n d{n}! e{n-1}! vl~r vu~r il# iu# abstol~r m{1}:i! w{n}!
+    z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work{5*n} *iwork{5*n}:i ifail{n}:i!
+?stevr:sd | jobz:NV range:AVI n d{n}! e{n-1}! vl~r vu~r il# iu# abstol~r m{1}:i! w{n}!
+    z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz isuppz{2*n}:i! *work *lwork *iwork:i *liwork
 ?spev:sd | jobz:NV uplo:UL n ap{n*(n+1)//2}! w{n}! z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work{3*n}
 ?hpev:cz | jobz:NV uplo:UL n ap{n*(n+1)//2}! w{n}:r! z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work{2*n-1}
     *rwork{3*n-2}:r
+?spevd:sd ?hpevd:cz | jobz:NV uplo:UL n ap{n*(n+1)//2}! w{n}:r! z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work *lwork
+    *rwork:r@cz *lrwork@cz *iwork:i *liwork
+?spevx:sd ?hpevx:cz | jobz:NV range:AVI uplo:UL n ap{n*(n+1)//2}! vl~r vu~r il# iu# abstol~r m{1}:i! w{n}:r!
+    z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work{8*n} *rwork{7*n}:r@cz *iwork{5*n}:i ifail{n}:i!
 ?sbev:sd | jobz:NV uplo:UL n kd ab[kd+1,n]! ldab w{n}! z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work{3*n-2}
 ?hbev:cz | jobz:NV uplo:UL n kd ab[kd+1,n]! ldab w{n}:r! z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work{n}
     *rwork{3*n-2}:r
+?sbevd:sd ?hbevd:cz | jobz:NV uplo:UL n kd ab[kd+1,n]! ldab w{n}:r! z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz
+    *work *lwork *rwork:r@cz *lrwork@cz *iwork:i *liwork
+?sbevx:sd ?hbevx:cz | jobz:NV range:AVI uplo:UL n kd ab[kd+1,n]! ldab q[if_n(jobz,0,n),if_n(jobz,0,n)]! ldq vl~r vu~r
+    il# iu# abstol~r m{1}:i! w{n}:r! z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work{7*n} *rwork{7*n}:r@cz *iwork{5*n}:i
+    ifail{n}:i!
 ?sygv:sd ?hegv:cz | itype:123 jobz:NV uplo:UL n a[n,n]! lda b[n,n]! ldb w{n}:r! *work *lwork
     *rwork{3*n-2}:r@cz
 ?sygvd:sd ?hegvd:cz | itype:123 jobz:NV uplo:UL n a[n,n]! lda b[n,n]! ldb w{n}:r! *work *lwork *rwork:r@cz
     *lrwork@cz *iwork:i *liwork
+?sygvx:sd ?hegvx:cz | itype:123 jobz:NV range:AVI uplo:UL n a[n,n]! lda b[n,n]! ldb vl~r vu~r il# iu# abstol~r m{1}:i!
+    w{n}:r! z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work *lwork *rwork{7*n}:r@cz *iwork{5*n}:i ifail{n}:i!
+?spgv:sd ?hpgv:cz | itype:123 jobz:NV uplo:UL n ap{n*(n+1)//2}! bp{n*(n+1)//2}! w{n}:r!
+    z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work{3*n} *rwork{3*n-2}:r@cz
+?spgvd:sd ?hpgvd:cz | itype:123 jobz:NV uplo:UL n ap{n*(n+1)//2}! bp{n*(n+1)//2}! w{n}:r!
+    z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work *lwork *rwork:r@cz *lrwork@cz *iwork:i *liwork
+?spgvx:sd ?hpgvx:cz | itype:123 jobz:NV range:AVI uplo:UL n ap{n*(n+1)//2}! bp{n*(n+1)//2}! vl~r vu~r il# iu# abstol~r
+    m{1}:i! w{n}:r! z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work{8*n} *rwork{7*n}:r@cz *iwork{5*n}:i ifail{n}:i!
+?sbgv:sd ?hbgv:cz | jobz:NV uplo:UL n ka kb ab[ka+1,n]! ldab bb[kb+1,n]! ldbb w{n}:r!
+    z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work{3*n} *rwork{3*n}:r@cz
+?sbgvd:sd ?hbgvd:cz | jobz:NV uplo:UL n ka kb ab[ka+1,n]! ldab bb[kb+1,n]! ldbb w{n}:r!
+    z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work *lwork *rwork:r@cz *lrwork@cz *iwork:i *liwork
+?sbgvx:sd ?hbgvx:cz | jobz:NV range:AVI uplo:UL n ka kb ab[ka+1,n]! ldab bb[kb+1,n]! ldbb
+    q[if_n(jobz,0,n),if_n(jobz,0,n)]! ldq vl~r vu~r il# iu# abstol~r m{1}:i! w{n}:r!
+    z[if_n(jobz,0,n),if_n(jobz,0,n)]! ldz *work{7*n} *rwork{7*n}:r@cz *iwork{5*n}:i ifail{n}:i!
 ?geev:sdcz | jobvl:NV jobvr:NV n a[n,n]! lda wr{n}!@sd wi{n}!@sd w{n}!@cz vl[if_n(jobvl,0,n),if_n(jobvl,0,n)]!
     ldvl vr[if_n(jobvr,0,n),if_n(jobvr,0,n)]! ldvr *work *lwork *rwork{2*n}:r@cz
 ?ggev:sdcz | jobvl:NV jobvr:NV n a[n,n]! lda b[n,n]! ldb alphar{n}!@sd alphai{n}!@sd alpha{n}!@cz beta{n}!
     vl[if_n(jobvl,0,n),if_n(jobvl,0,n)]! ldvl vr[if_n(jobvr,0,n),if_n(jobvr,0,n)]! ldvr *work *lwork
     *rwork{8*n}:r@cz
-?gees:sdcz | jobvs:NV sort:N *select n a[n,n]! lda sdim{1}:i! wr{n}!@sd wi{n}!@sd w{n}!@cz
+?geevx:sdcz | balanc:NPSB jobvl:NV jobvr:NV sense:NEVB n a[n,n]! lda wr{n}!@sd wi{n}!@sd w{n}!@cz
+    vl[if_n(jobvl,0,n),if_n(jobvl,0,n)]! ldvl vr[if_n(jobvr,0,n),if_n(jobvr,0,n)]! ldvr ilo{1}:i! ihi{1}:i! scale{n}:r!
+    abnrm{1}:r! rconde{n}:r! rcondv{n}:r! *work *lwork *iwork{2*n-2}:i@sd *rwork{2*n}:r@cz
+?ggevx:sdcz | balanc:NPSB jobvl:NV jobvr:NV sense:NEVB n a[n,n]! lda b[n,n]! ldb alphar{n}!@sd alphai{n}!@sd
+    alpha{n}!@cz beta{n}! vl[if_n(jobvl,0,n),if_n(jobvl,0,n)]! ldvl vr[if_n(jobvr,0,n),if_n(jobvr,0,n)]! ldvr
+    ilo{1}:i! ihi{1}:i! lscale{n}:r! rscale{n}:r! abnrm{1}:r! bbnrm{1}:r! rconde{n}:r! rcondv{n}:r! *work *lwork
+    *rwork{6*n}:r@cz *iwork{n+6}:i *bwork{n}:i
+?gees:sdcz | jobvs:NV sort:NS select&2@sd select&1@cz n a[n,n]! lda sdim{1}:i! wr{n}!@sd wi{n}!@sd w{n}!@cz
     vs[if_n(jobvs,0,n),if_n(jobvs,0,n)]! ldvs *work *lwork *rwork{n}:r@cz *bwork{n}:i
+?geesx:sdcz | jobvs:NV sort:NS select&2@sd select&1@cz sense:NEVB n a[n,n]! lda sdim{1}:i! wr{n}!@sd wi{n}!@sd w{n}!@cz
+    vs[if_n(jobvs,0,n),if_n(jobvs,0,n)]! ldvs rconde{1}:r! rcondv{1}:r! *work *lwork *rwork{n}:r@cz *iwork:i@sd
+    *liwork@sd *bwork{n}:i
+?gges:sdcz | jobvsl:NV jobvsr:NV sort:NS selctg&3@sd selctg&2@cz n a[n,n]! lda b[n,n]! ldb sdim{1}:i! alphar{n}!@sd
+    alphai{n}!@sd alpha{n}!@cz beta{n}! vsl[if_n(jobvsl,0,n),if_n(jobvsl,0,n)]! ldvsl
+    vsr[if_n(jobvsr,0,n),if_n(jobvsr,0,n)]! ldvsr *work *lwork *rwork{8*n}:r@cz *bwork{n}:i
+?ggesx:sdcz | jobvsl:NV jobvsr:NV sort:NS selctg&3@sd selctg&2@cz sense:NEVB n a[n,n]! lda b[n,n]! ldb sdim{1}:i!
+    alphar{n}!@sd alphai{n}!@sd alpha{n}!@cz beta{n}! vsl[if_n(jobvsl,0,n),if_n(jobvsl,0,n)]! ldvsl
+    vsr[if_n(jobvsr,0,n),if_n(jobvsr,0,n)]! ldvsr rconde{2}:r! rcondv{2}:r! *work *lwork *rwork{8*n}:r@cz *iwork:i
+    *liwork *bwork{n}:i
 ?gesvd:sdcz | jobu:ASON jobvt:ASON m n a[m,n]! lda s{min(m,n)}:r! u[kept(jobu,m),columns(jobu,m,min(m,n))]!
     ldu vt[kept(jobvt,columns(jobvt,n,min(m,n))),n]! ldvt *work *lwork *rwork{5*min(m,n)}:r@cz
 ?gesdd:sdcz | jobz:ASON m n a[m,n]! lda s{min(m,n)}:r!
@@ -183,9 +233,10 @@ LAPACK_FUNCTIONS = """
 class Parameter:
     """One parameter of a routine: the letters of the table's grammar, taken apart.
 
-    ``kind``: flag, int, increment, leading, scalar, vector, matrix, array, or size (of a workspace). ``type``: t (the
-    routine's), r, i or b. ``extents``: expressions of the sizes and flags; ``hidden``: not among the arguments;
-    ``queried``: the routine says how much workspace it wants; ``position``: in Fortran, from 1.
+    ``kind``: flag, int, increment, leading, scalar, vector, matrix, array, callback, or size (of a workspace).
+    ``type``: t (the routine's), r, i or b; ``takes``: how many numbers a callback takes. ``extents``: expressions of
+    the sizes and flags; ``hidden``: not among the arguments; ``queried``: the routine says how much workspace it wants;
+    ``position``: in Fortran, from 1.
     """
 
     name: str
@@ -197,12 +248,13 @@ class Parameter:
     written: bool = False
     hidden: bool = False
     queried: bool = False
+    takes: int = 0
     position: int = 0
 
     @property
     def is_pivots(self) -> bool:
         """Whether it holds the rows that an earlier factorization exchanged."""
-        return self.type == "i" and self.kind == "array" and not self.written and not self.hidden
+        return self.name == "ipiv" and not self.written
 
 
 @dataclass(frozen=True)
@@ -226,7 +278,7 @@ class Row:
 
 _TOKEN = re.compile(
     r"(?P<hidden>\*)?(?P<name>[a-z]\w*)"
-    r"(?:\((?P<vector>.*)\)|\[(?P<matrix>.*)\]|\{(?P<array>.*)\}|(?P<scalar>~r?)|(?P<any>#)|(?P<query>\?))?"
+    r"(?:\((?P<vector>.*)\)|\[(?P<matrix>.*)\]|\{(?P<array>.*)\}|(?P<scalar>~r?)|(?P<any>#)|(?P<query>\?)|&(?P<takes>\d))?"
     r"(?:\^(?P<swapped>\w+))?(?::(?P<type>[rib])(?![A-Z0-9])|:(?P<letters>[A-Z0-9]+))?"
     r"(?P<written>!)?(?:[@](?P<only>\w+))?"
 )
@@ -256,9 +308,9 @@ def _parameter(token: str, prefix: str, position: int) -> Parameter | None:
         return Parameter(kind="matrix", extents=(rows, columns), swapped=part["swapped"] or "", **common)
     if part["array"]:
         return Parameter(kind="array", extents=(part["array"],), type=part["type"] or "t", **common)
+    if part["takes"]:
+        return Parameter(kind="callback", takes=int(part["takes"]), **common)
     if part["hidden"]:
-        if name == "select":
-            return Parameter(kind="null", **common)
         if name.startswith("l"):
             return Parameter(kind="size", **common)
         return Parameter(kind="array", type=part["type"] or "t", queried=True, **common)

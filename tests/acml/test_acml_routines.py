@@ -69,7 +69,7 @@ def test_every_row_of_the_tables_has_its_routine_in_scipy():
         ):  # ints, characters and numbers are where the row has them
             is_int = p.kind in ("int", "any", "leading", "increment", "size") or p.type == "i" or p.letters.isdigit()
             is_char = (p.kind == "flag" and not p.letters.isdigit()) or p.type == "b"
-            assert ("int *" in text) == is_int or p.name in ("select", "bwork"), (name, p.name, text)
+            assert ("int *" in text) == is_int or p.name == "bwork" or p.takes, (name, p.name, text)
             assert ("char *" in text) == is_char, (name, p.name, text)
 
 
@@ -257,6 +257,81 @@ def test_expert_drivers_test_what_a_factorization_left():
     with pytest.raises(UsageError, match="equed is an array of <U1") as error:
         solve("N", np.array(["N"]))
     assert "equed.astype('|S1')" in error.value.hint
+
+
+@pytest.mark.parametrize("kind", "sdcz")
+def test_schur_forms_put_chosen_eigenvalues_first(kind):
+    n, seen = 6, []
+    a, b, vs, sdim = matrix(kind, n, n), matrix(kind, n, n, 1), matrix(kind, n, n), np.zeros(1, np.int32)
+    w = [np.zeros(n, TYPES[kind]) for _ in range(1 if kind in "cz" else 2)]
+
+    def left(*parts):
+        seen.append(parts)
+        return parts[0].real < 0
+
+    t = a.copy(order="F")
+    assert getattr(acml, f"{kind}gees")("V", "S", left, n, t, n, sdim, *w, vs, n) == 0
+    assert 0 < sdim[0] < n
+    assert ((w[0].real < 0) == (np.arange(n) < sdim[0])).all()
+    assert close(kind, vs @ t @ vs.conj().T, a, 1000)
+    assert all(len(parts) == len(w) and type(parts[0]) is (complex if kind in "cz" else float) for parts in seen)
+    seen.clear()
+    s, t, vsr, beta = a.copy(order="F"), b.copy(order="F"), vs.copy(order="F"), np.zeros(n, TYPES[kind])
+    ends = [np.zeros(2, w[0].real.dtype) for _ in range(2)]
+    call = getattr(acml, f"{kind}ggesx")
+    assert call("V", "V", "S", left, "B", n, s, n, t, n, sdim, *w, beta, vs, n, vsr, n, *ends) == 0
+    assert ((w[0].real < 0) == (np.arange(n) < sdim[0])).all()
+    assert {len(parts) for parts in seen} == {len(w) + 1}
+    assert (ends[0] > 0).all()
+    assert close(kind, vs @ s @ vsr.conj().T, a, 1000)
+
+
+def test_a_choice_that_fails_leaves_the_arrays():
+    n, calls = 4, []
+    whole = matrix("d", 8, 8)
+    a, vs, sdim, w = whole[1:5, 2:6], matrix("d", n, n), np.full(1, 7, np.int32), (np.ones(n), np.ones(n))
+    before = whole.copy(), vs.copy()
+
+    def fails(re, im):
+        calls.append(re)
+        raise KeyError(im)
+
+    with pytest.raises(KeyError):
+        acml.dgees("V", "S", fails, n, a, 8, sdim, *w, vs, n)
+    assert len(calls) == 1
+    assert (whole == before[0]).all()
+    assert (vs == before[1]).all()
+    assert (w[0] == 1).all()
+    assert sdim[0] == 7
+    for choice in (None, 1):
+        with pytest.raises(UsageError, match="dgees: select is a function of 2 numbers, not "):
+            acml.dgees("V", "S", choice, n, a, 8, sdim, *w, vs, n)
+    assert acml.dgees("V", "N", None, n, a, 8, sdim, *w, vs, n) == sdim[0] == 0
+
+
+@pytest.mark.parametrize("general", [False, True])
+def test_a_banded_pair_of_one_row(general):
+    """LAPACK asks for less workspace than it uses, and computes nothing with that."""
+    call = acml.dsbgvd.__self__.general if general else acml.dsbgvd
+    w, z = np.zeros(1), np.zeros(1)
+    assert call("V", "U", 1, 0, 0, np.full(1, 6.0), 1, np.full(1, 4.0), 1, w, z, 1) == 0
+    assert (w[0], z[0]) == (1.5, 0.5)
+
+
+@pytest.mark.parametrize("kind", "sz")
+def test_netlibs_ratios_of_drivers(kind, monkeypatch):
+    """Of a few small problems, equilibrated ones among them; `python -m verification.acml_residuals` has them all."""
+    from verification import acml_ratios, acml_residuals, acml_spectra
+
+    found = []
+    for module in (acml_residuals, acml_spectra):
+        monkeypatch.setattr(module, "product", lambda *values: [(5, *(v[-1] for v in values[1:]))])
+    monkeypatch.setattr(acml_ratios, "failures", found)
+    for group in (acml_spectra.hermitian, acml_spectra.general, acml_spectra.schur, acml_residuals.mixed):
+        group(kind)
+    acml_residuals.systems(kind, 5, 2)
+    assert {"gesvx", "sbgvx" if kind == "s" else "hbgvx", "ggevx", "ggesx"} <= set(acml_ratios.worst)
+    assert not found
 
 
 @pytest.mark.parametrize("kind", "sdcz")
