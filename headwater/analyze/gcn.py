@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,18 +12,20 @@ from headwater.analyze.launch import Array, Given
 from headwater.analyze.patterns import pattern
 from headwater.analyze.register_values import Lanes
 from headwater.analyze.trips import Trips
-from headwater.emulate.gcn.program import live_before_each, read_program
+from headwater.chips.gcn_isas import TRAITS
+from headwater.emulate.gcn.program import live_before_each, meaning, read_program
 from headwater.isa.gcn.listing import label_at, labelled
 from headwater.isa.gcn.model import TYPE_BITS, Register
+from headwater.isa.gcn.printer import waitcnt_fields
+from headwater.isa.gcn.semantics import BITS
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.isa.gcn.model import Instruction
     from headwater.isa.gcn.objects import CodeObject, KernelObject
 
-_COUNTER = re.compile(r"(vmcnt|lgkmcnt)\((\d+)\)")
+_MOST_LGKMCNT = 15
 _VECTOR_BITS = (1 << 256) - 1
-_MOVED = re.compile(r"\b(?:load|store)\((\w+)")
 
 
 def gcn_code(code: CodeObject, kernel: KernelObject, chip: Chip, given: Given) -> Code:
@@ -43,6 +44,7 @@ def gcn_code(code: CodeObject, kernel: KernelObject, chip: Chip, given: Given) -
     order = [index[program.entry], *(n for n in range(len(blocks)) if n != index[program.entry])]
     place = {old: new for new, old in enumerate(order)}
     steps: list[Step] = []
+    waits: dict[int, dict[str, int]] = {}
     made: list[Block] = []
     notes: list[str] = []
     targets = {i.target for block in blocks for i in block.instructions if i.target is not None}
@@ -57,13 +59,15 @@ def gcn_code(code: CodeObject, kernel: KernelObject, chip: Chip, given: Given) -
             found = code.line_of(instruction.address)
             label = label_at(instruction.address) if instruction.address in targets else ""
             steps.append(_step(instruction, code.isa, count, found[:2] if found else None, label, base))
+            if instruction.row.name == "s_waitcnt":
+                waits[instruction.address] = _allowed(instruction, code.isa)
         after = tuple(place[index[f.address]] for f in program.after(block))
         made.append(Block(first, len(steps), after))
         if block.end == "indirect":
             notes.append(f"it jumps to computed addresses at {block.instructions[-1].address:#x}")
         if block.problem:
             notes.append(f"{block.problem}, at {block.address:#x}")
-    steps = _with_waits(steps)
+    steps = _with_waits(steps, waits)
     cycles = find_loops([block.successors for block in made])
     lanes = Lanes(kernel, code.target, given.arguments, given.launch(chip, kernel.reqd_group_size))
     own = [Cycle(order[c.header], frozenset(order[b] for b in c.blocks), c.parent) for c in cycles]
@@ -116,23 +120,24 @@ def _base(instruction: Instruction, versions: dict[tuple[str, int], int]) -> str
     return " ".join(parts)
 
 
-def _with_waits(steps: list[Step]) -> list[Step]:
-    """The steps, with those marked where a wavefront waits for memory: an s_waitcnt that something outstanding
-    meets."""
+def _allowed(instruction: Instruction, isa: str) -> dict[str, int]:
+    """By space, how many accesses may be outstanding behind an s_waitcnt, where it says so."""
+    traits = TRAITS[isa]
+    vm, _, lgkm = waitcnt_fields(instruction.fields["simm16"], traits)
+    allowed = {"memory": vm} if vm < traits.most_vmcnt else {}
+    return allowed | ({"local": lgkm, "scalar": lgkm} if lgkm < _MOST_LGKMCNT else {})
+
+
+def _with_waits(steps: list[Step], waits: Mapping[int, Mapping[str, int]]) -> list[Step]:
+    """The steps, with those marked where a wavefront waits for memory: at an s_waitcnt, whose `_allowed` are by its
+    address in ``waits``, with more accesses outstanding."""
     outstanding = {"memory": 0, "local": 0, "scalar": 0}
     made = []
     for step in steps:
-        if step.text.startswith("s_waitcnt"):
-            counts = dict(_COUNTER.findall(step.text))
-            waits = ""
-            if "vmcnt" in counts and outstanding["memory"] > int(counts["vmcnt"]):
-                waits, outstanding["memory"] = "memory", int(counts["vmcnt"])
-            if "lgkmcnt" in counts:
-                for space in ("local", "scalar"):
-                    if outstanding[space] > int(counts["lgkmcnt"]):
-                        waits = waits or space
-                        outstanding[space] = int(counts["lgkmcnt"])
-            made.append(replace(step, waits=waits))
+        if step.address in waits:
+            reached = {space: most for space, most in waits[step.address].items() if outstanding[space] > most}
+            outstanding |= reached
+            made.append(replace(step, waits=next(iter(reached), "")))
             continue
         if step.read_bytes:
             place = {"memory": "memory", "scratch": "memory", "scalar": "scalar"}.get(step.space, "local")
@@ -202,7 +207,7 @@ def _memory(instruction: Instruction) -> tuple[str, int, int, int]:
     else:
         private = row.encoding == "SCRATCH" or _is_stack(instruction)
         space = "scratch" if private else "memory"
-    sizes = [TYPE_BITS.get(kind, 32) // 8 for kind in _MOVED.findall(row.semantics)]
+    sizes = [BITS[access.type] // 8 for access in meaning(instruction).accesses]
     moved = sum(sizes) or _data_bytes(instruction)
     if "atomic" in row.flags:
         data = max(4, min(moved, 8))

@@ -6,7 +6,6 @@ indices, sizes and constants alone decide do. Within a loop a value is ``start +
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from headwater.emulate.gcn.dispatch import abi_of, hidden_values, packet_bytes
 from headwater.emulate.gcn.program import effects, meaning, reads_other_lanes, registers
 from headwater.emulate.wave.evaluate_numpy import evaluate
 from headwater.isa.gcn.model import EXEC, SCC, TYPE_BITS, VCC, Constant, Instruction, Literal, Register, constant_bits
-from headwater.isa.gcn.semantics import BITS, Mode, is_float
+from headwater.isa.gcn.semantics import BITS, Mode, is_float, is_integer
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.model import Source
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 # Upper halves of addresses that stand for the memory of the arguments, of the dispatch packet and of each buffer.
 _KERNARG, _PACKET, _BUFFERS = 0x7F01, 0x7F02, 0x7F10
-_COMPARE = re.compile(r"(?:v_cmp|s_cmpk?)_(lt|eq|le|gt|lg|ne|ge)_([iu])(32|64)$")
 _PASSED_ON = ("s_and_b64", "s_mov_b64", "s_or_b64")
 _LINEAR = {
     "s_add_i32": "add", "s_add_u32": "add", "v_add_u32": "add", "v_add_co_u32": "add", "v_add_i32": "add",
@@ -420,9 +418,11 @@ class Lanes:
     def _test(self, instruction: Instruction, state: State) -> Test | None:
         """A comparison of what changes in a loop, or what is made of one, if the instruction makes it."""
         name = instruction.row.name
-        found = _COMPARE.match(name)
+        found = meaning(instruction).comparison
         if found is not None:
-            return self._compared(instruction, state, found[1], found[2] == "u", found[3] == "64")
+            relation, left, _ = found
+            known = is_integer(left.type) and BITS[left.type] in (32, 64)
+            return self._compared(instruction, state, relation, left.type) if known else None
         if name not in (*_PASSED_ON, "s_andn2_b64"):
             return None
         sources = [s.value.index for s in instruction.sources if isinstance(s.value, Register) and s.value.file == "s"]
@@ -439,19 +439,18 @@ class Lanes:
             return test if EXEC in sources and not test.gathered else None
         return test if name == "s_mov_b64" else None
 
-    def _compared(
-        self, instruction: Instruction, state: State, relation: str, unsigned: bool, wide: bool
-    ) -> Test | None:
+    def _compared(self, instruction: Instruction, state: State, relation: str, type_: str) -> Test | None:
         first, second = instruction.source("S0"), instruction.source("S1")
+        unsigned = type_[0] == "u"
         pair: list[Value | None] = []
-        if wide and first is not None and second is not None:
+        if BITS[type_] == 64 and first is not None and second is not None:
             for source in (first, second):
                 halves = self._halves(source, state)
                 # Below 2³², so that the lower halves alone decide.
                 small = halves is not None and not halves[1].start.any() and _constant(halves[1])
                 pair.append(halves[0] if halves is not None and small else None)
             unsigned = True
-        elif instruction.row.name.startswith("s_cmpk"):
+        elif instruction.row.encoding == "SOPK":
             simm = instruction.fields.get("simm16", 0)
             compared = self.read(first, state) if first is not None else None
             if compared is None and instruction.fields.get("sdst") is not None:
@@ -463,7 +462,7 @@ class Lanes:
             return None
         if _constant(pair[0]) and _constant(pair[1]):
             return None
-        return Test(pair[0], pair[1], "lg" if relation == "ne" else relation, unsigned)
+        return Test(pair[0], pair[1], relation, unsigned)
 
 
 def gathering() -> Test:

@@ -527,7 +527,7 @@ def iterations(left: Affine, right: Affine, relation: str, unsigned: bool, leave
     step = steps[0] - steps[1]
     safe = np.where(step == 0, 1, step)
     a, b = (np.asarray(s.start).astype(np.int64) & _MASK if unsigned else signed(s.start) for s in (left, right))
-    if relation in ("eq", "lg"):
+    if relation in ("eq", "ne"):
         difference = signed(b - a)
         if (relation == "eq") == leaves_when:
             count, rest = np.divmod(difference, safe)

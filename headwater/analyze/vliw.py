@@ -5,7 +5,6 @@ IL goes to the compiler of `headwater.isa.vliw.compiler`; what the vendor's or L
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.isa.vliw.model import AluGroup, Cf, Fetch, Shader
 
-_HEADER = re.compile(r"^\s*\d\d+ (\S.*)$")
 _ALU_ENDS_LOOP = "ALU_BREAK"
 _MASKED = 7
 _SELECTS = 4
@@ -60,14 +58,13 @@ def vliw_code(
     """
     from headwater.timing.vliw_rules import shared_registers
 
-    heads = [match[1] for line in printer.text(shader).splitlines() if (match := _HEADER.match(line))]
+    heads = printer.cf_texts(shader)
     steps: list[Step] = []
     starts: list[int] = []
     for index, cf in enumerate(shader.cf):
         starts.append(len(steps))
         own = lines[index] if index < len(lines) else ()
-        head = heads[index] if index < len(heads) else cf.row.mnemonic
-        made = _steps(cf, index, head, shader.generation)
+        made = _steps(cf, index, heads[index], shader.generation)
         for number, step in enumerate(made):
             at = own[min(number, len(own) - 1)] if own else 0
             line = (name, at) if at else None

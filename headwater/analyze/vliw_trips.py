@@ -7,7 +7,6 @@ a comparison of such a component with a number has a count that is a fact.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -18,7 +17,7 @@ import numpy as np
 from headwater.analyze.launch import Array
 from headwater.analyze.trips import NOBODY, Trip, across, chance, iterations, signed
 from headwater.emulate.wave.evaluate_numpy import evaluate
-from headwater.isa.gcn.semantics import Mode
+from headwater.isa.gcn.semantics import Mode, is_integer
 from headwater.isa.vliw.model import HALF, KCACHE_STARTS, LITERAL, MINUS_ONE_INT, ONE, ONE_INT, PS, PV, ZERO
 from headwater.isa.vliw.semantics import semantics
 
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
 
 _MASK = 0xFFFFFFFF
 _INLINE = {ZERO: 0, ONE: 0x3F800000, ONE_INT: 1, MINUS_ONE_INT: _MASK, HALF: 0x3F000000}
-_COMPARE = re.compile(r"(?:PRED_)?SET(E|GT|GE|NE|LT|LE)_(INT|UINT)$")
-_RELATION = {"E": "eq", "NE": "lg", "GT": "gt", "GE": "ge", "LT": "lt", "LE": "le"}
-_OPPOSITE = {"eq": "lg", "lg": "eq", "gt": "le", "le": "gt", "ge": "lt", "lt": "ge"}
+_OPPOSITE = {"eq": "ne", "ne": "eq", "gt": "le", "le": "gt", "ge": "lt", "lt": "ge"}
 _KCACHE_LENGTH = 32
 _MASKED = 7
 _PLAIN_MODE = Mode()
@@ -67,7 +64,7 @@ class Comparison:
         if self.left.step is not None or self.right.step is not None:
             return None
         a, b = ((s.start.astype(np.int64) if self.unsigned else signed(s.start)) for s in (self.left, self.right))
-        found = {"eq": a == b, "lg": a != b, "gt": a > b, "ge": a >= b, "lt": a < b, "le": a <= b}[self.relation]
+        found = {"eq": a == b, "ne": a != b, "gt": a > b, "ge": a >= b, "lt": a < b, "le": a <= b}[self.relation]
         return np.asarray(found)
 
 
@@ -153,7 +150,7 @@ class _State:
             made = self.result(op, cf)
             if made is not None:
                 results[op.slot] = made
-            if op.row.name.startswith("PRED_SET"):
+            if "pred" in op.row.flags:
                 self.predicate = made if isinstance(made, Comparison) else None
             if op.write and op.row.kind != "LDS":
                 written[op.dst_gpr, op.dst_chan] = made if not (op.dst_rel or op.clamp or op.pred_sel) else None
@@ -171,15 +168,15 @@ class _State:
             return None
         if name == "MOV":
             return found[0]
-        if compare := _COMPARE.match(name):
-            return self._compared(found, _RELATION[compare[1]], compare[2] == "UINT")
+        what = semantics(op.row)
+        if what.comparison is not None and is_integer(type_ := what.comparison[1].type):
+            return self._compared(found, what.comparison[0], type_[0] == "u")
         numbers = [_bits(value) for value in found]
         values = [value for value in numbers if value is not None]
         if len(values) != len(found):
             return None
         if any(value.step is not None for value in values):
             return _combined(name, values)
-        what = semantics(op.row)
         kinds = {o.type for o in op.row.operands}
         if what.unsupported or what.effects or what.accesses or (any("f" in k for k in kinds) and name not in _PLAIN):
             return None
@@ -194,12 +191,12 @@ class _State:
     @staticmethod
     def _compared(found: list[Value | None], relation: str, unsigned: bool) -> Value | None:
         left, right = found[0], found[1]
-        if isinstance(left, Comparison) and isinstance(right, Affine) and relation in ("eq", "lg"):
+        if isinstance(left, Comparison) and isinstance(right, Affine) and relation in ("eq", "ne"):
             if right.step is not None or right.start.any():
                 return None
             # A comparison of a comparison's result with 0: itself, or its opposite.
             return (
-                left if relation == "lg" else Comparison(left.left, left.right, _OPPOSITE[left.relation], left.unsigned)
+                left if relation == "ne" else Comparison(left.left, left.right, _OPPOSITE[left.relation], left.unsigned)
             )
         if isinstance(left, Affine) and isinstance(right, Affine):
             return Comparison(left, right, relation, unsigned)

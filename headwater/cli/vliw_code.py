@@ -180,6 +180,7 @@ def _as_json(image: ShaderImage) -> dict[str, Any]:
 
     count = 0
     listed = []
+    texts = printer.cf_texts(image.shader)
     for index, cf in enumerate(image.shader.cf):
         groups = []
         for group in cf.groups:
@@ -187,7 +188,7 @@ def _as_json(image: ShaderImage) -> dict[str, Any]:
             count += 1
         fetches = [printer.fetch_text(fetch, image.generation) for fetch in cf.fetches]
         count += len(fetches)
-        listed.append({"text": printer.cf_text(image.shader, index), "groups": groups, "fetches": fetches})
+        listed.append({"text": texts[index], "groups": groups, "fetches": fetches})
     return {
         "name": image.name,
         "target": image.target,

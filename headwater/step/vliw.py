@@ -21,7 +21,7 @@ from headwater.emulate.wave.layout import LANES
 from headwater.emulate.wave.reference_memory import Allocation, FlatMemory
 from headwater.errors import KernelFault
 from headwater.isa.vliw.model import Cf
-from headwater.isa.vliw.printer import cf_text, fetch_text, group_text
+from headwater.isa.vliw.printer import cf_texts, fetch_text, group_text
 from headwater.native import launch_block
 from headwater.runtime.signature import element_dtype
 from headwater.step.machine import Machine, Memory, Place, Size, host_memory, item_ids, mask_of, named
@@ -180,13 +180,14 @@ class VliwMachine(Machine):
 
     @cached_property
     def _places(self) -> dict[tuple[int, int], Place]:
+        texts = cf_texts(self._shader)
         return {
-            (index, n): self._described(index, n, cf)
+            (index, n): self._described(index, n, cf, texts[index])
             for index, cf in enumerate(self._shader.cf)
             for n in range(max(len(cf.groups), len(cf.fetches), 1))
         }
 
-    def _described(self, index: int, n: int, cf: Cf) -> Place:
+    def _described(self, index: int, n: int, cf: Cf, header: str) -> Place:
         generation = self._shader.generation
         label = f"{index:02}.{n}"
         if cf.groups:
@@ -196,7 +197,7 @@ class VliwMachine(Machine):
         elif cf.fetches:
             text, names = fetch_text(cf.fetches[n], generation), (cf.fetches[n].row.mnemonic,)
         else:
-            label, text, names = f"{index:02}", " ".join(cf_text(self._shader, index).split()), (cf.row.mnemonic,)
+            label, text, names = f"{index:02}", " ".join(header.split()), (cf.row.mnemonic,)
         line = self.launch.line_of(index, n)
         return Place(number_of(index, n), label, text, names, index, self.filename if line else "", line)
 

@@ -8,7 +8,6 @@ bring something else each time and are no loads in this sense; locks are made of
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from headwater.errors import UsageError
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from headwater.isa.gcn.model import Instruction
     from headwater.isa.gcn.objects import CodeObject
 
-_COUNTING = re.compile(r"atomic_(add|sub|rsub|inc|dec|fadd|f?add_\w+|pk_add)")
+_COUNTING = ("add", "sub", "inc_wrap", "dec_wrap", "other")
 
 
 class Spinning(UsageError):
@@ -48,11 +47,13 @@ def refuse_spinning(code: CodeObject, kernel: str) -> None:
 
 
 def _waits(instruction: Instruction) -> bool:
+    from headwater.emulate.gcn.program import meaning
+
     row = instruction.row
     return (
         bool(instruction.fields.get("glc", 0))
         and bool(instruction.dests)
-        and not _COUNTING.search(row.name)
+        and meaning(instruction).update not in _COUNTING
         and row.encoding in ("FLAT", "GLOBAL", "MUBUF", "SMEM")
     )
 
@@ -105,7 +106,7 @@ def _decides(body: list[BasicBlock], load: Instruction) -> bool:
     facts = [(i, effects(i)) for i in instructions]
     own = effects(load)
     scalar_address, vector_address = own.scalar_read & ~(3 << 126), own.vector_read
-    if "atomic" in load.row.name:  # what it exchanges may lie where it returns what was there: made anew each time
+    if "atomic" in load.row.flags:  # what it exchanges may lie where it returns what was there: made anew each time
         vector_address &= ~own.vector_write
     scalar = vector = 0
     for _, e in facts:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from headwater.base.arrays import address
 from headwater.chips.occupancy import Needs, Occupancy
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from headwater.isa.vliw.model import Shader
     from headwater.runtime.vliw.launch import ShaderLaunch
     from headwater.timing.machine import Line, Steps
-
-_HEAD: Final = re.compile(r"^\s*\d\d+ (\S.*)$")
 
 
 class VliwMachine:
@@ -98,7 +95,7 @@ class VliwMachine:
     def described(self, table: Steps) -> tuple[Sequence[str], Sequence[Line]]:
         if self._described is None:
             shader = self.shader
-            heads = [m[1] for line in printer.text(shader).splitlines() if (m := _HEAD.match(line))]
+            heads = printer.cf_texts(shader)
             texts: list[str] = []
             lines: list[Line] = []
             for at, kind in zip(table.addresses, table.ops["kind"].tolist(), strict=True):
@@ -109,7 +106,7 @@ class VliwMachine:
                 elif kind == FETCH:
                     text = printer.fetch_text(cf.fetches[number], shader.generation)
                 else:
-                    text = f"{index:02d} {heads[index] if index < len(heads) else cf.row.mnemonic}"
+                    text = f"{index:02d} {heads[index]}"
                     text += f" from group {number}" if kind == ALU and number else ""
                 line = self._lines.get((index, number), 0)
                 texts.append(text)

@@ -14,7 +14,7 @@ from headwater.isa.vliw.assembly import parse
 from headwater.isa.vliw.decode import decode
 from headwater.isa.vliw.encode import encode
 from headwater.isa.vliw.model import FETCH_KINDS, Cf, Fetch, Shader
-from headwater.isa.vliw.printer import cf_text, fetch_text, group_text, text
+from headwater.isa.vliw.printer import cf_texts, fetch_text, group_text, text
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_pieces_have_texts_of_their_own() -> None:
     assert group_text(shader.cf[0].groups[1], "r700")[0] == "z: FRACT       ____,  -R0.x"
     assert fetch_text(shader.cf[3].fetches[0], "r700") == "SAMPLE R3.xyz_, R1.xy0x, t1, s0 UNNORM(XYZW)"
     assert fetch_text(shader.cf[3].fetches[1], "r700").endswith("OFFSET(16) FETCH_TYPE(NO_INDEX_OFFSET)")
-    assert cf_text(shader, 2) == "ALU_BREAK: ADDR(38) CNT(2) KCACHE0(CB0:0-15)"
+    assert cf_texts(shader)[2] == "ALU_BREAK: ADDR(38) CNT(2) KCACHE0(CB0:0-15)"
 
 
 @pytest.mark.parametrize(

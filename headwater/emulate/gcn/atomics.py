@@ -63,7 +63,7 @@ def report(t: Translator, instruction: Instruction, part: int, at: Address, lane
     """Report to the observer that a part's lanes are about to update what lies at an address."""
     if t.watch is not None:
         registers = [t.regs.vector(register, part) for register in _operands(instruction)[1]]
-        values = reported_operands(instruction.row.name, registers)
+        values = reported_operands(meaning(instruction), registers)
         nbytes = updated_bytes(instruction)
         t.watch.access(instruction, LaneAccess(part, at, nbytes, lanes, writes=True, values=values, ahead=True))
 

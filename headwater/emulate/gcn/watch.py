@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from headwater.emulate.gcn.program import BasicBlock, Program, effects
+from headwater.emulate.gcn.program import BasicBlock, Program, effects, meaning
 from headwater.emulate.watch.hooks import AccessOrigin
-from headwater.emulate.wave.atomics import operation_of
 from headwater.emulate.wave.layout import LANES
 from headwater.isa.gcn.model import EXEC, Instruction
 
@@ -99,5 +98,5 @@ def _loop_headers(program: Program) -> set[int]:
 def _origin(instruction: Instruction) -> AccessOrigin:
     row, address = instruction.row, instruction.address
     if "atomic" in row.flags:
-        return AccessOrigin(address, address, True, operation_of(row.name))
+        return AccessOrigin(address, address, True, meaning(instruction).update)
     return AccessOrigin(address, address, False, volatile="load" in row.flags and bool(instruction.fields.get("glc")))

@@ -17,6 +17,7 @@ from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.helpers import ARENA
 from headwater.emulate.wave.memory import Address, PartAccess
 from headwater.emulate.wave.registers import PART_LANES, PART_MASK, Mask
+from headwater.isa.gcn.semantics import Semantics
 from headwater.isa.vliw import table
 from headwater.isa.vliw.semantics import semantics
 
@@ -279,10 +280,10 @@ def _scratch(c: Clause) -> None:
 # ---- random access targets
 
 
-def second_operand(operation: str, traits: Traits) -> int:
+def second_operand(what: Semantics, traits: Traits) -> int:
     """The component of RW_GPR that is an operation's second operand: what a compare-and-swap compares with (Mesa, r600
     driver), the bits that MSKOR replaces (LLVM, R600ISelLowering)."""
-    return traits.compare_component if operation.startswith("CMPXCHG") else 3
+    return traits.compare_component if what.update == "cmpxchg" else 3
 
 
 def _rat(c: Clause) -> None:
@@ -350,7 +351,7 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
     pc, mask = place(c.index), c.exec
     returns = "returns" in row.flags
     updates = what.is_atomic
-    watch = Watch(c, pc, "rat", name, writes=updates, atomic=updates, ahead=updates, operation=operation)
+    watch = Watch(c, pc, "rat", name, writes=updates, ahead=updates, update=what.update)
     if not what.is_atomic:
         address = c.memory(name, bound)
 
@@ -371,13 +372,13 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
     else:
         found = c.memory(name, bound)("zeroinitializer")
         base, how, slot = found.base, found.how, found.slot.pointer
-    second = second_operand(operation, c.traits)
+    second = second_operand(what, c.traits)
     within: dict[int, Value] = {}
     updated = c.new_mask()
 
     def thunk(part: int) -> None:
         index = c.regs.read(4 * f["index_gpr"], part)
-        dwords = operation == "MSKOR" or not c.resources.byte_atomics
+        dwords = what.update == "mskor" or not c.resources.byte_atomics
         kept = _kept(c, name, bound, index, 0, 4 if dwords else 1)
         if kept:
             within[part] = kept(4)
@@ -391,7 +392,7 @@ def _update(c: Clause, name: tuple[str, int], bound: Bound, operation: str) -> N
             for operand, channel in (("DATA", 0), ("DATA1", second))
             if operand in what.types
         ]
-        watch.report(part, at, 4, lanes, atomics.reported_operands(operation, operands))
+        watch.report(part, at, 4, lanes, atomics.reported_operands(what, operands))
         lds.put_addresses(c, part, at)
         for n, operand in enumerate(operands):
             atomics.put_array(b, "%data", n, part, operand)

@@ -123,13 +123,12 @@ class Access:
         c, b = self.c, self.c.b
         returns = "returns" in self.row.flags
         arrays(c)
-        name = self.row.name
-        watch = Watch(c, self.pc, self.memory, writes=True, atomic=True, ahead=True, operation=name)
+        watch = Watch(c, self.pc, self.memory, writes=True, ahead=True, update=self.what.update)
 
         def thunk(part: int) -> None:
             at = self._place(self.operands[part]["ADDR"].text, 4 * self.offset).settled(b)
             operands = [self.operands[part][key].text for key in ("DATA", "DATA1") if key in self.operands[part]]
-            watch.report(part, at, 4, self.mask, atomics.reported_operands(name, operands))
+            watch.report(part, at, 4, self.mask, atomics.reported_operands(self.what, operands))
             put_addresses(c, part, at)
             for n, operand in enumerate(operands):
                 atomics.put_array(b, "%data", n, part, operand)

@@ -391,7 +391,7 @@ def _rat(wave: Wave, cf: Cf, lane: int, lanes: Sequence[int], traits: Traits) ->
         nbytes = 1 if row.name == "STORE_BYTE" else 2
         memories.store(name, index[0], (lanes[0] & ((1 << 8 * nbytes) - 1)).to_bytes(nbytes, "little"))
         return
-    second = lanes[traits.compare_component if row.name.startswith("CMPXCHG") else 3]
+    second = lanes[traits.compare_component if semantics(row).update == "cmpxchg" else 3]
     old = int.from_bytes(memories.read(name, 4 * index[0], 4), "little")
     if row.name != "NOP_RTN":
         new = updated(semantics(row), old, {"DATA": lanes[0], "DATA1": second})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS, place
 from headwater.emulate.watch.stats import BANK_BYTES, InstructionRow, Statistics, Work, accesses, summed
-from headwater.isa.vliw.printer import cf_text, fetch_text, group_text
+from headwater.isa.vliw.printer import cf_texts, fetch_text, group_text
 
 if TYPE_CHECKING:
     from headwater.emulate.vliw.launched import ObservedShaderLaunch
@@ -71,6 +71,7 @@ def _clause(cf: Cf) -> str:
 
 def _rows(launch: ObservedShaderLaunch, tables: Tables, totals: Totals) -> Iterator[InstructionRow]:
     shader = launch.machine.shader
+    texts = cf_texts(shader)
     members: dict[int, list[int]] = {}
     for number, site in enumerate(tables.sites):
         members.setdefault(_row_of(launch, site.address), []).append(number)
@@ -101,7 +102,7 @@ def _rows(launch: ObservedShaderLaunch, tables: Tables, totals: Totals) -> Itera
             if not cf.groups and not cf.fetches:
                 kind = _clause(cf)
                 did = Work(times if kind == "flow" else ran, lanes, full, idle if kind == "flow" else 0)
-                yield row(index, 0, f"{index:02}", cf_text(shader, index), kind, did)
+                yield row(index, 0, f"{index:02}", texts[index], kind, did)
 
 
 def _row_of(launch: ObservedShaderLaunch, address: int) -> int:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from headwater.emulate.watch.hooks import AccessOrigin, LaneAccess
-from headwater.emulate.wave.atomics import operation_of
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.helpers import ARENA
 from headwater.emulate.wave.memory import Address
@@ -46,20 +45,17 @@ class Watch:
         name: Name | None = None,
         *,
         writes: bool = False,
-        atomic: bool = False,
         ahead: bool = False,
-        operation: str = "",
+        update: str = "",
     ) -> None:
-        """``ahead``: it is reported by `store`, or all parts' are before the first is made; ``operation``: an atomic
-        instruction's name."""
+        """``ahead``: it is reported by `store`, or all parts' are before the first is made; ``update``: what an atomic
+        instruction makes of memory, as `Semantics.update`; an empty string for others."""
         self.c = c
         self.observer = c.options.observer
         self.writes = writes
         self.ahead = ahead
         resource = "" if name is None else f"{name[0]} {name[1]}"
-        self.origin = AccessOrigin(
-            pc, c.place, atomic, operation_of(operation), unit=unit, resource=resource, function=c.name
-        )
+        self.origin = AccessOrigin(pc, c.place, bool(update), update, unit=unit, resource=resource, function=c.name)
         self._lanes: list[Mask] = []
         self._turns: dict[int, int] = {}
 

@@ -6,7 +6,6 @@ work-group is run by one thread. (Kernels that use the GDS run on one thread.)
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -21,29 +20,15 @@ from headwater.isa.gcn.semantics import BITS, Mode, Semantics
 
 _RMW = {"add", "sub", "and", "or", "xor", "umin", "umax", "min", "max", "xchg", "uinc_wrap", "udec_wrap"}
 _LONG = f"<{PART_LANES} x i64>"
-_OPERATIONS = (
-    (re.compile(r"cmpswap|cmpst|CMPXCHG|CMP_STORE|CMP_XCHG"), "cmpxchg"),
-    (re.compile(r"mskor|MSKOR"), "mskor"),
-    (re.compile(r"(?:^|_)[usf]?(min|max|and|or)(?:_|$)", re.IGNORECASE), ""),
-)
 
 
-def operation_of(name: str) -> str:
-    """What an atomic instruction of that name does, as far as observers distinguish it: "cmpxchg", "mskor", "min",
-    "max", "and", "or", or ""."""
-    for pattern, operation in _OPERATIONS:
-        if found := pattern.search(name):
-            return operation or found[1].lower()
-    return ""
-
-
-def reported_operands(name: str, operands: Sequence[str]) -> Sequence[str]:
+def reported_operands(what: Semantics, operands: Sequence[str]) -> Sequence[str]:
     """An atomic instruction's operands, dwords in the order of its registers, as observers get them: what is
-    compared with, or the mask, comes second, which the LDS' instructions have first."""
-    if operation_of(name) not in ("cmpxchg", "mskor"):
+    compared with, or the mask, comes second, which the LDS' instructions have first. None of other instructions."""
+    if what.update not in ("cmpxchg", "mskor"):
         return ()
     half = len(operands) // 2
-    return [*operands[half:], *operands[:half]] if name.startswith(("ds_", "LDS_", "GDS_")) else operands
+    return [*operands[half:], *operands[:half]] if what.comparand == "DATA" else operands
 
 
 class Context(Protocol):

@@ -156,6 +156,59 @@ class Semantics:
         return (condition.args[1], new) if _plain(old) == "MEM" == _plain(condition.args[0]) else None
 
     @property
+    def update(self) -> str:
+        """What an atomic instruction makes of memory: "xchg", "cmpxchg", "mskor" (the bits of a mask are replaced),
+        "min", "max", the operation of MEM and an operand ("and", "or", "xor", "add", "sub", "inc_wrap", "dec_wrap"), or
+        "other". An empty string where nothing is atomic."""
+        return self._update[0]
+
+    @property
+    def comparand(self) -> str:
+        """The operand with which a compare-and-swap compares memory, or which is the mask of a masked one; an empty
+        string where that is part of an operand, and for other updates."""
+        return self._update[1]
+
+    @property
+    def _update(self) -> tuple[str, str]:
+        node = next((n for target, n in self.assignments if target == "MEM"), None)
+        if node is None:
+            return "", ""
+        node = _settled(node)
+        if node.op == "select":
+            condition, new, _ = node.args
+            left, right = (_plain(arg) for arg in condition.args)
+            if condition.op == "eq" and left == "MEM":
+                return "cmpxchg", right
+            if condition.op in ("lt", "gt") and {left, right} == {"MEM", _plain(new)}:
+                return ("min" if (condition.op == "lt") == (left == _plain(new)) else "max"), ""
+        if node.op == "or" and (kept := _settled(node.args[0])).op == "and" and kept.args[1].op == "not":
+            return "mskor", _plain(kept.args[1].args[0])
+        if node.op == "operand":
+            return "xchg", ""
+        simple = "MEM" in (operands := [_plain(arg) for arg in node.args]) and all(operands)
+        return node.op.removeprefix("f") if simple else "other", ""
+
+    @property
+    def comparison(self) -> tuple[str, Node, Node] | None:
+        """Of an instruction whose result is a comparison of an operand: "eq", "ne", "lt", "le", "gt" or "ge", and the
+        two sides. The result is PRED where there is one, else D or SCC, as a condition or as all ones and 0."""
+        results = dict(self.assignments)
+        node = results.pop("PRED", None)
+        if node is None:
+            if len(results) != 1:
+                return None
+            ((target, node),) = results.items()
+            if target not in ("D", "SCC"):
+                return None
+            if node.op == "select" and all(arg.op == "constant" for arg in node.args[1:]):
+                condition, yes, no = node.args
+                node = condition if (yes.bits, no.bits) == ((1 << BITS[yes.type]) - 1, 0) else node
+        if node.op not in _COMPARISONS.values() or not _plain(node.args[0]):
+            return None
+        left, right = node.args
+        return node.op, left, right
+
+    @property
     def cross(self) -> str:
         """The primitive that takes values from other lanes, if D is computed by one, or an empty string."""
         node = next((n for target, n in self.assignments if target == "D"), None)
@@ -581,8 +634,7 @@ def _operand(name: str, type_: str) -> Node:
 
 def _atomic(node: Node) -> str:
     """The ``atomicrmw`` operation of MEM's new value."""
-    while node.op == "as":
-        node = node.args[0]
+    node = _settled(node)
     plain = [_plain(a) for a in node.args]
     if node.op == "operand" and node.name == "DATA":
         return "xchg"
@@ -597,9 +649,16 @@ def _atomic(node: Node) -> str:
     return ""
 
 
-def _plain(node: Node) -> str:
+def _settled(node: Node) -> Node:
+    """What a node's bits are, whatever they are taken for."""
     while node.op == "as":
         node = node.args[0]
+    return node
+
+
+def _plain(node: Node) -> str:
+    """The operand whose bits a node is, or an empty string."""
+    node = _settled(node)
     return node.name if node.op == "operand" else ""
 
 

@@ -56,13 +56,16 @@ def fetch_text(fetch: Fetch, generation: str) -> str:
     return " ".join(" ".join(printer.out).split()[1:])
 
 
-def cf_text(shader: Shader, index: int) -> str:
-    """The CF instruction of this index, without its clause and its number."""
+def cf_texts(shader: Shader) -> list[str]:
+    """The CF instructions, without their clauses and their numbers."""
     printer = _Printer(shader.generation, exact=False)
     words, places = layout(shader)
-    printer.place = places[index]
-    printer.cf(shader.cf[index], words, index, "", is_last=index == len(shader.cf) - 1)
-    return printer.out[0].partition(" ")[2]
+    texts = []
+    for index, cf in enumerate(shader.cf):
+        printer.out, printer.place = [], places[index]
+        printer.cf(cf, words, index, "", is_last=index == len(shader.cf) - 1)
+        texts.append(printer.out[0].partition(" ")[2])
+    return texts
 
 
 class _Rest:

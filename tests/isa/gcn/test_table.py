@@ -1,10 +1,13 @@
 """The tables' files themselves."""
 
+import pytest
+
 from headwater.chips.gcn_isas import ISAS
 from headwater.isa.gcn import table
 from headwater.isa.gcn.encodings import layouts
 from headwater.isa.gcn.model import TYPE_BITS
 from headwater.isa.gcn.operands import IMMEDIATES, KINDS
+from headwater.isa.gcn.semantics import semantics
 from tests.counted import count_calls
 
 FLAGS = frozenset(
@@ -67,3 +70,38 @@ def test_rows_are_sorted_out_by_generation():
     assert "v_mac_legacy_f32" in names
     assert "v_pk_fma_f16" not in names
     assert "global_load_dword" not in names
+
+
+@pytest.mark.parametrize(
+    ("isa", "encoding", "name", "update", "comparand"),
+    [
+        ("gfx900", "FLAT", "flat_atomic_swap", "xchg", ""),
+        ("gfx900", "FLAT", "flat_atomic_cmpswap", "cmpxchg", ""),
+        ("gfx900", "DS", "ds_cmpst_rtn_b64", "cmpxchg", "DATA"),
+        ("gfx900", "DS", "ds_mskor_b32", "mskor", "DATA"),
+        ("gfx900", "DS", "ds_max_rtn_f32", "max", ""),
+        ("gfx900", "DS", "ds_or_b32", "or", ""),
+        ("gfx900", "DS", "ds_rsub_u32", "sub", ""),
+        ("gfx942", "FLAT", "flat_atomic_pk_add_bf16", "other", ""),
+        ("gfx900", "VOP2", "v_and_b32", "", ""),
+    ],
+)
+def test_what_atomic_instructions_make_of_memory(isa, encoding, name, update, comparand):
+    what = semantics(table.named(isa, encoding, name))
+    assert (what.update, what.comparand) == (update, comparand)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name", "found"),
+    [
+        ("VOPC", "v_cmp_ne_u32", ("ne", "u32")),
+        ("SOPC", "s_cmp_lg_i32", ("ne", "i32")),
+        ("SOPK", "s_cmpk_lt_u32", ("lt", "u32")),
+        ("SOPC", "s_bitcmp0_b32", None),
+        ("VOP1", "v_ffbh_u32", None),
+        ("VOPC", "v_cmpx_eq_u32", None),
+    ],
+)
+def test_comparisons_of_operands(encoding, name, found):
+    comparison = semantics(table.named("gfx900", encoding, name)).comparison
+    assert (comparison and (comparison[0], comparison[1].type)) == found
