@@ -2,9 +2,9 @@
 
     python -m verification.isa_sweep [--isa gfx906] [--random 20000] [--show 10] [--assemble]
 
-gfx8 to gfx90a: bytes → llvm-mc's disassembly (Debian's llvm-14) against ours. gfx6, gfx7 and gfx942, which that
-disassembler does not know: bytes → our text → clang's assembler (the ziglang package) → the same bytes. ``--golden``
-writes the texts that tests/isa/gcn/golden.txt keeps.
+gfx8 to gfx90a: bytes → llvm-mc's disassembly (Debian's llvm-14) against ours; gfx950: that of LLVM 22 (llvm-mc-22 and
+llvm-objdump-22). gfx6, gfx7 and gfx942, which Debian's disassembler does not know: bytes → our text → clang's assembler
+(the ziglang package) → the same bytes. ``--golden`` writes the texts that tests/isa/gcn/golden.txt keeps.
 """
 
 from __future__ import annotations
@@ -36,8 +36,11 @@ if TYPE_CHECKING:
 # LLVM's processor for each of our ISAs.
 PROCESSORS = {
     "gfx6": "gfx600", "gfx7": "gfx701", "gfx8": "gfx803", "gfx900": "gfx900", "gfx906": "gfx906", "gfx908": "gfx908",
-    "gfx90a": "gfx90a", "gfx942": "gfx942",
+    "gfx90a": "gfx90a", "gfx942": "gfx942", "gfx950": "gfx950",
 }  # fmt: skip
+
+NEWER = ("gfx950",)
+"""What LLVM 22's objdump disassembles."""
 
 ONLY_ASSEMBLED = ("gfx6", "gfx7", "gfx942")
 """What that disassembler does not know."""
@@ -64,7 +67,8 @@ def pack(isa: str, form: str, values: dict[str, int], prefix: int, tail: bytes =
     for name, value in values.items():
         low, width = layout[name]
         word |= (value & ((1 << width) - 1)) << low
-    size = 8 if any(low >= 32 for low, _ in layout.values()) else 4
+    highest = max(low for low, _ in layout.values())
+    size = 4 if highest < 32 else 8 if highest < 64 else 16
     return word.to_bytes(size, "little") + tail
 
 
@@ -74,10 +78,15 @@ def _prefix(isa: str, form: str) -> int:
         "VOP3B": "VOP3",
         "VOP3_INTERP": "VOP3",
         "MFMA": "VOP3P",
+        "F8F6F4": "VOP3P",
         "SMFMAC": "VOP3P",
         "GLOBAL": "FLAT",
         "SCRATCH": "FLAT",
     }.get(form, form)
+    if form == "VOP3PX":
+        (scale,) = (row for row in [table.named(isa, "VOP3P", "v_mfma_ld_scale_b32")] if row)
+        first = forms_by_prefix(isa).index("VOP3P") << 23
+        return first | scale.opcodes[isa] << 16 | first << 64
     return forms_by_prefix(isa).index(own) << 23
 
 
@@ -95,7 +104,8 @@ def forms_of(row: Row, isa: str) -> Iterator[tuple[str, int]]:
     elif row.encoding == "VOP3":
         yield ("VOP3_INTERP" if "interp" in row.flags else "VOP3B" if "vop3b" in row.flags else "VOP3"), opcode
     elif row.encoding == "VOP3P":
-        yield ("SMFMAC" if "smfmac" in row.flags else "MFMA" if {"mfma", "accvgpr"} & row.flags else "VOP3P"), opcode
+        own = "SMFMAC" if "smfmac" in row.flags else "F8F6F4" if "f8f6f4" in row.flags else ""
+        yield own or ("MFMA" if {"mfma", "accvgpr"} & row.flags else "VOP3P"), opcode
     else:
         yield row.encoding, opcode
         if "e64" in row.flags:
@@ -154,6 +164,8 @@ def _base_values(row: Row, form: str, opcode: int, isa: str) -> dict[str, int]:
         values |= {"op_sel_hi": 3, "op_sel_hi2": 1}
     if form == "MFMA" and row.name.startswith("v_accvgpr_read"):
         values["acc"] = 1
+    if form == "VOP3PX":
+        values["abid"] = 1
     if form == "MIMG":
         values["dmask"] = 3 if "cmpswap" in row.name else 1
     if form == "EXP":
@@ -165,9 +177,16 @@ def _base_values(row: Row, form: str, opcode: int, isa: str) -> dict[str, int]:
     return values
 
 
+_FRAGILE = ("F8F6F4", "VOP3PX")
+"""Forms of which llvm-objdump does not survive factors that are no vector registers, or of no format, nor
+literals."""
+
+
 def _choices(field: str, width: int, form: str) -> tuple[int, ...]:
+    if field in ("src0", "src1") and form in _FRAGILE:
+        return (256, 300, 500)
     if field in ("src0", "src1", "src2") and width == 9:
-        return (*SCALARS, *CONSTANTS, 256, 300, 511)
+        return (*SCALARS, *(CONSTANTS[:-1] if form in _FRAGILE else CONSTANTS), 256, 300, 511)
     if field in ("ssrc0", "ssrc1", "soffset") or (field == "vsrc0" and width == 9):
         return (*SCALARS, *CONSTANTS)
     if field == "sdst":
@@ -176,6 +195,8 @@ def _choices(field: str, width: int, form: str) -> tuple[int, ...]:
         return (0, 1, 0x7F, 0xFF, 0x3FF, 0xFFF, (1 << width) - 1, 1 << (width - 1), 0x1234 & ((1 << width) - 1))
     if field.endswith("_sel") and width == 3 and form.startswith("SDWA"):
         return tuple(range(7))  # llvm-mc does not survive 7
+    if field in ("cbsz", "blgp") and form in _FRAGILE:
+        return tuple(range(5))
     if field == "dst_unused":
         return (0, 1, 2)
     if width <= 4:
@@ -271,7 +292,7 @@ def randomised(isa: str, count: int, seed: int) -> Iterator[Case]:
                 continue
             if kind < 0.4:
                 values[field] = rng.choice(_choices(field, width, form))
-            elif kind < 0.6:
+            elif kind < 0.6 and form not in _FRAGILE:
                 values[field] = rng.getrandbits(width)
         prefix = _prefix(isa, form) if form != "VOP2" else 0
         yield Case(isa, form, row.name, pack(isa, form, values, prefix, _tail(row, form, values)))
@@ -280,6 +301,7 @@ def randomised(isa: str, count: int, seed: int) -> Iterator[Case]:
 # A crash of llvm-mc is not to cost a stack trace with symbols.
 _ENVIRONMENT = os.environ | {"LLVM_DISABLE_SYMBOLIZATION": "1"}
 _CLANG = (sys.executable, "-m", "ziglang", "clang")
+_NEW_TOOLS = ("llvm-mc-22", "llvm-objdump-22")
 _SENTINEL = "[0x5a,0x5a,0x80,0xbf]"
 
 
@@ -293,6 +315,8 @@ def llvm_texts(isa: str, cases: list[Case]) -> list[str | None]:
 
     Some encodings crash it: those are found by halving, and count as rejected.
     """
+    if isa in NEWER:
+        return [line for at in range(0, len(cases), 2000) for line in _objdump_texts(isa, cases[at : at + 2000])]
     if len(cases) > 4000:
         return [line for first in range(0, len(cases), 4000) for line in llvm_texts(isa, cases[first : first + 4000])]
     lines = []
@@ -321,6 +345,36 @@ def llvm_texts(isa: str, cases: list[Case]) -> list[str | None]:
         raise SystemExit(f"llvm-mc answered for {len(texts)} of {len(cases)} cases:\n{done.stderr[-1000:]}")
     for found in re.findall(r"<stdin>:(\d+):\d+: warning: invalid", done.stderr):
         texts[(int(found) - 1) // 2] = None
+    return texts
+
+
+def _objdump_texts(isa: str, cases: list[Case]) -> list[str | None]:
+    """As `llvm_texts`, by objdump; after each case are nops enough for what takes more bytes than it has."""
+    assembler, objdump = _NEW_TOOLS
+    padding = bytes.fromhex("5a5a80bf") * 4
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder, "a.s"), Path(folder, "a.o")
+        source.write_text("".join(f".byte {','.join(map(str, case.code + padding))}\n" for case in cases))
+        processor = f"--mcpu={PROCESSORS[isa]}"
+        command = [assembler, "--triple=amdgcn-amd-amdhsa", processor, "--filetype=obj", "-o", str(made), str(source)]
+        subprocess.run(command, check=True, env=_ENVIRONMENT)
+        command = [objdump, "--disassemble", processor, str(made)]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=_ENVIRONMENT)
+    if done.returncode:
+        half = len(cases) // 2
+        return [None] if half == 0 else _objdump_texts(isa, cases[:half]) + _objdump_texts(isa, cases[half:])
+    found = {
+        int(line[2], 16): (line[1].strip(), 4 * len(line[3].split()))
+        for line in re.finditer(r"^\t(.*?)\s*// ([0-9A-F]{12}): ((?:[0-9A-F]{8} ?)+)", done.stdout, re.MULTILINE)
+    }
+    texts: list[str | None] = []
+    address = 0
+    for case in cases:
+        line, size_bytes = found.get(address, ("", 0))
+        # What it marks as an invalid operand it rejects for us, and what is data.
+        is_whole = size_bytes == len(case.code) and "/*" not in line and not line.startswith(".")
+        texts.append(line if is_whole else None)
+        address += len(case.code) + len(padding)
     return texts
 
 
@@ -428,7 +482,8 @@ def write_golden(path: Path) -> None:
     clang = subprocess.run([*_CLANG, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
     lines = [
         f"# ISA bytes text: gfx6, gfx7 and gfx942 as assembled by {clang}, the rest as disassembled by",
-        f"# llvm-mc {number and number[1]}. Written by python -m verification.isa_sweep --golden",
+        f"# llvm-mc {number and number[1]}, gfx950 by llvm-objdump 22.",
+        "# Written by python -m verification.isa_sweep --golden",
     ]
     known: dict[bytes, str] = {}
     for isa in ISAS:
@@ -451,7 +506,7 @@ def write_golden(path: Path) -> None:
                 known[case.code] = line
                 lines.append(f"{isa} {case.code.hex()} {line}")
     path.write_text("\n".join(lines) + "\n")
-    print(f"{path}: {len(lines) - 2} texts")
+    print(f"{path}: {len(lines) - 3} texts")
 
 
 def main() -> None:
@@ -465,15 +520,18 @@ def main() -> None:
     parser.add_argument("--missing", action="store_true", help="what the assembler knows and the tables lack")
     parser.add_argument("--golden", type=Path, help="write the golden texts of the tests")
     options = parser.parse_args()
-    if shutil.which("llvm-mc") is None:
-        raise SystemExit("llvm-mc is not installed (Debian: apt install llvm)")
+    isas = options.isa or ISAS
+    needed = [*(("llvm-mc",) if set(isas) - set(NEWER) else ()), *(_NEW_TOOLS if set(isas) & set(NEWER) else ())]
+    for program in needed:
+        if shutil.which(program) is None:
+            raise SystemExit(f"{program} is not installed (Debian: apt install llvm; apt.llvm.org has newer ones)")
     if options.missing:
         show_missing()
         return
     if options.golden:
         write_golden(options.golden)
         return
-    for isa in options.isa or ISAS:
+    for isa in isas:
         cases = list(dict.fromkeys([*systematic(isa), *randomised(isa, options.random, options.seed)]))
         ours = [our_text(case) for case in cases]
         use_assembler = options.assemble or not _is_disassembled(isa)

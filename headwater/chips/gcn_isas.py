@@ -53,6 +53,9 @@ class Traits:
     ``counts_by_index``: NUM_RECORDS counts elements only for instructions with an index, and the offset of the
     instruction is part of what wraps around (ROCm/rocm-systems, PR 10928).
 
+    ``shows_gds``: LLVM prints the bit gds of LDS instructions that may go without it.
+    ``has_wide_lds_loads``: loads that go to LDS may be of three and four dwords.
+
     ``has_cache_scopes``: what other sets call glc, slc and scc are sc0, nt and sc1 ("Memory Model gfx942").
     ``has_architected_scratch``: the hardware knows where a wavefront's private memory is, and the kernel is not told
     ("Initial Kernel Execution State").
@@ -96,6 +99,8 @@ class Traits:
     pads_image_halves: bool = False
     counts_buffer_bytes: bool = False
     counts_by_index: bool = True
+    shows_gds: bool = True
+    has_wide_lds_loads: bool = False
     has_cache_scopes: bool = False
     has_architected_scratch: bool = False
 
@@ -135,6 +140,11 @@ _UNIFIED: dict[str, Any] = {
     "has_unified_registers": True,
     "packs_work_item_ids": True,
     "preloads_arguments": True,
+}
+_CDNA3: dict[str, Any] = {
+    "last_hardware_register": 20,
+    "has_cache_scopes": True,
+    "has_architected_scratch": True,
 }
 TRAITS: Mapping[str, Traits] = {
     row.name: row
@@ -182,9 +192,17 @@ TRAITS: Mapping[str, Traits] = {
             9,
             _OF_GFX9,
             **_UNIFIED,
-            last_hardware_register=20,
-            has_cache_scopes=True,
-            has_architected_scratch=True,
+            **_CDNA3,
+        ),
+        Traits(
+            "gfx950",
+            ("gfx950",),
+            9,
+            _OF_GFX9,
+            **_UNIFIED,
+            **_CDNA3,
+            shows_gds=False,
+            has_wide_lds_loads=True,
         ),
     )
 }

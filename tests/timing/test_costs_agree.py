@@ -36,7 +36,7 @@ def charged_by_the_engine(instruction: Instruction, step: Step, chip: chips.Chip
     return op
 
 
-@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("isa", [isa for isa in ISAS if isa != "gfx950"])  # no chip has that
 def test_cycles_of_every_row(isa: str) -> None:
     """On each chip that runs the instruction set."""
     names = [name for name in CHIPS if ISA_OF_TARGET[chips.find(name).target] == isa]

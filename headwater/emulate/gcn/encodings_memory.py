@@ -240,7 +240,8 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
         return
     if not what.assignments and not any(e.kind == "store" for e in what.effects):
         return
-    to_lds = row.encoding == "MUBUF" and fields.get("lds")
+    is_wide = row.operands[0].type in ("b96", "b128")  # only gfx950 has these to LDS
+    to_lds = row.encoding == "MUBUF" and fields.get("lds") and not is_wide
     if fields.get("tfe") or (fields.get("lds") and (formatted is not None or not to_lds)):
         t.flush()
         t.stop("FAULT_UNSUPPORTED", instruction.address)

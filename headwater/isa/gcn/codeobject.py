@@ -133,7 +133,7 @@ def _known_target(elf: Elf, default: str = "") -> str:
     """The processor that the file is for, or, if it does not say, ``default``."""
     target = default if default and not elf.flags & 0xFF else _target(elf)
     if target not in ISA_OF_TARGET:
-        raise elf.error(f"is for {target}", hint="GCN and CDNA GPUs from gfx600 to gfx942 are known")
+        raise elf.error(f"is for {target}", hint="GCN and CDNA GPUs from gfx600 to gfx950 are known")
     return target
 
 

@@ -37,12 +37,17 @@ _SECOND_WORDS: Final = ("SDWA", "SDWA_VOPC", "DPP")
 # Rows of an encoding that are written in a form of their own: the flag that says so, and the form.
 _FORM_OF_FLAG: Final = {
     "VOP3": {"interp": "VOP3_INTERP", "vop3b": "VOP3B"},
-    "VOP3P": {"mfma": "MFMA", "smfmac": "SMFMAC", "accvgpr": "ACCVGPR"},
+    "VOP3P": {"mfma": "MFMA", "f8f6f4": "F8F6F4", "smfmac": "SMFMAC", "accvgpr": "ACCVGPR"},
 }
+_PREFIXED: Final = {"ld_scale": "VOP3PX"}
+"""The flag of rows that are the first 64 bits of what is one instruction of 128 where certain others follow, and the
+encoding of these."""
+_IS_SCALED: Final = 1
+"""In place of abid: that an instruction belongs to the scales before it."""
 _FORM_OF_SEGMENT: Final = ("FLAT", "SCRATCH", "GLOBAL")
 _ENCODING_OF_FORM: Final = {
     **dict.fromkeys(("VOP3_INTERP", "VOP3B"), "VOP3"),
-    **dict.fromkeys(("MFMA", "SMFMAC", "ACCVGPR"), "VOP3P"),
+    **dict.fromkeys(("MFMA", "F8F6F4", "SMFMAC", "ACCVGPR"), "VOP3P"),
     "SDWA_VOPC": "SDWA",
 }
 """What an instruction in these forms says that it has."""
@@ -59,7 +64,8 @@ class _Plan:
 
     ``literals``: a literal follows if for one of these pairs the bits of the first have the values of the second.
     ``finish`` checks fields, and computes some of others. ``extended``: the plans of instructions with a second word,
-    by what announces it.
+    by what announces it. ``prefixes``: the encoding of the instructions of 128 bits of which this one may be the
+    beginning.
     """
 
     row: Row
@@ -71,6 +77,7 @@ class _Plan:
     is_branch: bool
     finish: _Finish | None
     extended: dict[int, _Plan] = field(default_factory=dict)
+    prefixes: str = ""
 
 
 class _Encoding(dict[int, _Plan]):
@@ -101,6 +108,7 @@ class _Decoder:
         }
         self.dests: dict[_OperandKey, Reader[Destination]] = {}
         self.sources: dict[_OperandKey, Reader[Source]] = {}
+        self.longer: dict[int, _Plan | None] = {}
         prefixes = forms_by_prefix(isa)
         encodings = {name: _Encoding(self, name) for name in set(prefixes)}
         self.encodings = tuple(encodings[name] for name in prefixes)
@@ -124,6 +132,10 @@ class _Decoder:
             plan = plan.extended[word & _SRC0]
             word |= _second_word(code, offset) << 32
             size_bytes = 8
+        if plan.prefixes and (longer := self._longer(plan.prefixes, code, offset + 8)) is not None:
+            plan = longer
+            word |= int.from_bytes(code[offset + 8 : offset + 16], "little") << 64
+            size_bytes = 16
         literal = None
         for bits, mark in plan.literals:
             if word & bits == mark:
@@ -139,6 +151,18 @@ class _Decoder:
             sources = [source for read in plan.sources if (source := read.of(fields, literal)) is not None]
         target = _branch_target(address, fields["simm16"]) if plan.is_branch else None
         return Instruction(address, size_bytes, plan.row, plan.form, tuple(dests), tuple(sources), fields, target)
+
+    def _longer(self, encoding: str, code: bytes, offset: int) -> _Plan | None:
+        """How an instruction of 128 bits is read, the second 64 of which are at ``offset``; None where it is none."""
+        word = int.from_bytes(code[offset : offset + 8], "little")
+        is_whole = offset + 8 <= len(code) and self.encodings[(word & 0xFFFFFFFF) >> 23].name == "VOP3P"
+        if not is_whole or word >> 11 & 0xF != _IS_SCALED:
+            return None
+        opcode = word >> 16 & 0x7F
+        if opcode not in self.longer:
+            row = table.find(self.isa, encoding, opcode)
+            self.longer[opcode] = None if row is None else self._plan(row, encoding, self.layouts[encoding])
+        return self.longer[opcode]
 
     def plan(self, encoding: str, word: int) -> _Plan:
         """How the instruction with this first word is read, of which only the bits are set that say what it is."""
@@ -158,6 +182,7 @@ class _Decoder:
             if flag in row.flags:
                 form = other
         plan = self._plan(row, form, self.layouts[form])
+        plan.prefixes = next((other for flag, other in _PREFIXED.items() if flag in row.flags), "")
         if row.operands:
             for announced, flags in ((_SDWA, self.traits.sdwa), (_DPP, self.traits.dpp)):
                 if form == row.encoding and not flags.isdisjoint(row.flags):
@@ -211,7 +236,8 @@ class _Decoder:
 
 
 def _size_bytes(layout: Layout) -> int:
-    return 8 if any(low >= 32 for _, low, _ in layout) else 4
+    highest = max((low for _, low, _ in layout), default=0)
+    return 4 if highest < 32 else 8 if highest < 64 else 16
 
 
 def _second_word(code: bytes, offset: int) -> int:
@@ -262,7 +288,8 @@ def _finish_segment(fields: dict[str, int], literal: Literal | None, row: Row, t
 
 
 def _finish_buffer(fields: dict[str, int], literal: Literal | None, row: Row, traits: Traits) -> None:
-    if fields.get("lds") and ("load" not in row.flags or type_dwords(row.operands[0].type) > 1):
+    widths = (1, 3, 4) if traits.has_wide_lds_loads else (1,)
+    if fields.get("lds") and ("load" not in row.flags or type_dwords(row.operands[0].type) not in widths):
         raise BadOperandError(f"{row.name} cannot write to LDS")
 
 

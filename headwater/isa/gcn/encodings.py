@@ -1,7 +1,8 @@
 """The bit fields of every encoding of every generation, as data: form → field → (lowest bit, width).
 
-An instruction is taken as one little-endian integer of 32 or 64 bits, so bit 32 is the second word's bit 0. Source:
-AMD, Southern Islands, Sea Islands, GCN3, "Vega", "Vega 7nm", CDNA1 and CDNA2 ISA reference guides, "Microcode Formats".
+An instruction is taken as one little-endian integer of 32, 64 or 128 bits, so bit 32 is the second word's bit 0.
+Source: AMD, Southern Islands, Sea Islands, GCN3, "Vega", "Vega 7nm", CDNA1 and CDNA2 ISA reference guides, "Microcode
+Formats"; of gfx950 what LLVM 22 assembles and disassembles.
 """
 
 from __future__ import annotations
@@ -135,6 +136,16 @@ _GFX942: dict[str, Fields] = {
     "SCRATCH": {key: at for key, at in _GFX90A["FLAT"].items() if key != "lds"} | {"sve": (13, 1)},
 }
 
+# CDNA4: factors of formats of eight, six and four bits, whose scales are in the 64 bits before.
+_GFX950: dict[str, Fields] = {
+    "F8F6F4": _GFX90A["MFMA"],
+    "VOP3PX": {
+        "scale_neg_hi": (8, 3), "scale_op_sel": (11, 3), "scale_op_sel_hi2": (14, 1), "scale0": (32, 9),
+        "scale1": (41, 9), "scale_op_sel_hi": (59, 2), "scale_neg": (61, 3),
+        **{name: (low + 64, width) for name, (low, width) in _GFX90A["MFMA"].items()},
+    },
+}  # fmt: skip
+
 
 _OWN: dict[str, tuple[dict[str, Fields], ...]] = {
     **dict.fromkeys(("gfx6", "gfx7"), (_GFX6,)),
@@ -143,6 +154,7 @@ _OWN: dict[str, tuple[dict[str, Fields], ...]] = {
     "gfx908": (_GFX8, _GFX9, _GFX908),
     "gfx90a": (_GFX8, _GFX9, _GFX908, _GFX90A),
     "gfx942": (_GFX8, _GFX9, _GFX908, _GFX90A, _GFX942),
+    "gfx950": (_GFX8, _GFX9, _GFX908, _GFX90A, _GFX942, _GFX950),
 }
 """What an instruction set has beside, or in place of, the common forms: the later ones win."""
 
@@ -169,7 +181,7 @@ _OWN_PREFIXES = {
     "gfx6": _PREFIXES_GFX6,
     "gfx7": _PREFIXES_GFX6 | {"110111": "FLAT"},
     "gfx8": _PREFIXES_GFX8,
-    **dict.fromkeys(("gfx900", "gfx906", "gfx908", "gfx90a", "gfx942"), _PREFIXES_GFX9),
+    **dict.fromkeys(("gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950"), _PREFIXES_GFX9),
 }
 
 

@@ -34,7 +34,7 @@ Layout: TypeAlias = tuple[tuple[str, int, int], ...]
 
 # Types of two values in one operand.
 _PAIRS = frozenset(("v2f16", "v2i16", "v2u16", "v2b16", "v2f32", "v2b32"))
-_FLOATS = frozenset(("f16", "f32", "f64", "v2f16", "v2f32"))
+_FLOATS = frozenset(("f16", "bf16", "f32", "f64", "v2f16", "v2bf16", "v2f32"))
 _VCC_PAIR = Register("s", VCC, 2)
 _NO_SADDR = 0x7F
 _LDS_DIRECT = 254
@@ -239,6 +239,26 @@ def _factor(o: Operand) -> Read:
     return read
 
 
+_FORMAT_DWORDS = (8, 8, 6, 6, 4)
+"""Registers of a factor in each format: fp8, bf8, fp6, bf6, fp4 (as LLVM 22 prints them)."""
+
+
+def _sized_factor(o: Operand) -> Read:
+    """A factor of a matrix operation, in the format that the field cbsz gives for the first and blgp for the second."""
+    field, bit, format_field = o.field, o.place.position, ("cbsz", "blgp")[o.place.position]
+
+    def read(fields: Fields, literal: Literal | None) -> tuple[Value, str]:
+        if fields[field] < 256:
+            raise BadOperandError("a matrix operation's factors are vector registers")
+        if fields[format_field] >= len(_FORMAT_DWORDS):
+            raise BadOperandError(f"{format_field} {fields[format_field]} is reserved")
+        dwords = _FORMAT_DWORDS[fields[format_field]]
+        file = "a" if fields["acc"] >> bit & 1 else "v"
+        return _vector_register(file, fields[field] - 256, dwords), f"b{32 * dwords}"
+
+    return read
+
+
 def _addend(o: Operand) -> Read:
     """The addend of a matrix operation: registers of the result's file, or a constant."""
     traits, field, dwords = o.traits, o.field, o.dwords
@@ -393,6 +413,7 @@ KINDS: Mapping[str, tuple[Callable[[Operand], Read], tuple[str, ...]]] = {
     "sdwa_mask": (_sdwa_mask, ("sd",)),
     "matrix": (_matrix, ("acc_cd",)),
     "factor": (_factor, ("acc",)),
+    "sized_factor": (_sized_factor, ("acc", "cbsz", "blgp")),
     "addend": (_addend, ("acc_cd",)),
     "data": (_data, ("acc",)),
     "buffer_data": (_buffer_data, ("acc", "lds", "tfe")),

@@ -289,7 +289,15 @@ def _vop3(i: Instruction, traits: Traits) -> str:
     name = row.name
     if "e64" in row.flags and row.operands:
         name += "_e64"
+    if "permlane" in row.flags:
+        controls = ((" bound_ctrl:1", 1), (" fi:1", 0))
+        tail = "".join(word for word, bit in controls if fields["op_sel"] >> bit & 1)
+        return _joined(name, _operands(i, traits), tail)
     tail = ""
+    if "bitop3" in row.flags:
+        # The truth table's bits are where omod, abs and neg would be.
+        truth = fields["omod"] << 6 | fields["abs"] << 3 | fields["neg"]
+        tail = f" bitop3:{truth if truth <= 10 else hex(truth)}" if truth else ""
     op_sel = fields.get("op_sel", 0) if "op_sel" in row.flags else 0
     if op_sel:
         count = len(i.sources)
@@ -297,7 +305,15 @@ def _vop3(i: Instruction, traits: Traits) -> str:
         tail += _bit_list("op_sel", shown, count + 1)
     elif "byte_sel" in row.flags and fields["op_sel"]:
         tail += _bit_list("op_sel", fields["op_sel"], 4)
-    return _joined(name, _operands(i, traits), tail + _output_modifiers(fields) if row.operands else "")
+    if "bitop3" not in row.flags and row.operands:
+        tail += _output_modifiers(fields)
+    return _joined(name, _operands(i, traits), tail)
+
+
+def _scale_modifiers(fields: Mapping[str, int]) -> str:
+    """Which bytes of their registers the two scales are; there is no third one."""
+    op_sel, op_sel_hi = fields["scale_op_sel"] & 3, fields["scale_op_sel_hi"]
+    return (_bit_list("op_sel", op_sel, 3) if op_sel else "") + _bit_list("op_sel_hi", op_sel_hi, 3)
 
 
 def _vop3p(i: Instruction, traits: Traits) -> str:
@@ -305,7 +321,9 @@ def _vop3p(i: Instruction, traits: Traits) -> str:
     if {"mfma", "smfmac"} & row.flags:
         words = [register_name(dest.register, traits) for dest in i.dests]
         words += [_value(source.value, source.type, traits) for source in i.sources]
-        tail = "".join(f" {name}:{fields[name]}" for name in ("cbsz", "abid") if fields[name])
+        tail = _scale_modifiers(fields) if i.form == "VOP3PX" else ""
+        shown = ("cbsz",) if "f8f6f4" in row.flags else ("cbsz", "abid")
+        tail += "".join(f" {name}:{fields[name]}" for name in shown if fields[name])
         if fields["blgp"]:
             # Of doubles these bits negate operands, from gfx942 on.
             is_sign = row.name.startswith("v_mfma_f64") and traits.has_cache_scopes
@@ -325,6 +343,8 @@ def _vop3p(i: Instruction, traits: Traits) -> str:
     tail = _bit_list("op_sel", op_sel, count) if op_sel else ""
     if op_sel_hi != (0 if is_mix else mask):
         tail += _bit_list("op_sel_hi", op_sel_hi, count)
+    if "ld_scale" in row.flags:
+        return _joined(row.name, words, tail)
     if not is_mix:
         for field, label in (("neg", "neg_lo"), ("neg_hi", "neg_hi")):
             if fields[field] & mask:
@@ -412,7 +432,7 @@ def _ds(i: Instruction, traits: Traits) -> str:
         tail = "".join(f" {name}:{fields[name]}" for name in ("offset0", "offset1") if fields[name])
     else:
         tail = f" offset:{fields['offset']}" if fields["offset"] else ""
-    if fields["gds"] or "gds" in i.row.flags:
+    if (fields["gds"] and traits.shows_gds) or "gds" in i.row.flags:
         tail += " gds"
     return _joined(i.row.name, _operands(i, traits), tail)
 
@@ -553,7 +573,7 @@ _PRINTERS: dict[str, Callable[[Instruction, Traits], str]] = {
     **dict.fromkeys(("SMEM", "SMRD"), _scalar_memory),
     **dict.fromkeys(("VOP2", "VOP1", "VOPC"), _vector),
     "VOP3": _vop3,
-    "VOP3P": _vop3p,
+    **dict.fromkeys(("VOP3P", "VOP3PX"), _vop3p),
     "SDWA": _sdwa,
     "DPP": _dpp,
     "DS": _ds,

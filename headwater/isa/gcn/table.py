@@ -39,7 +39,7 @@ FILE_OF_ENCODING = {
     **dict.fromkeys(("VOP1", "VOP2"), "vop"),
     "VOPC": "vopc",
     "VOP3": "vop3",
-    "VOP3P": "vop3p",
+    **dict.fromkeys(("VOP3P", "VOP3PX"), "vop3p"),
     "DS": "ds",
     **dict.fromkeys(("FLAT", "GLOBAL", "SCRATCH"), "flat"),
     **dict.fromkeys(("MUBUF", "MTBUF"), "buffer"),
@@ -53,13 +53,13 @@ _FILE_OF_FORM = FILE_OF_ENCODING | {
     **dict.fromkeys(("SDWA", "DPP"), "vop"),
     "SDWA_VOPC": "vopc",
     **dict.fromkeys(("VOP3B", "VOP3_INTERP"), "vop3"),
-    **dict.fromkeys(("MFMA", "SMFMAC", "ACCVGPR"), "vop3p"),
+    **dict.fromkeys(("MFMA", "F8F6F4", "SMFMAC", "ACCVGPR"), "vop3p"),
 }
 FORMS = tuple(_FILE_OF_FORM)
 
 
 def opcode_columns(text: str) -> dict[str, int]:
-    """The opcodes column: up to eight hexadecimal numbers or ``-``; the last one holds for the ISAs that follow."""
+    """The opcodes column: up to nine hexadecimal numbers or ``-``; the last one holds for the ISAs that follow."""
     words = text.split()
     words += words[-1:] * (len(ISAS) - len(words))
     return {isa: int(word, 16) for isa, word in zip(ISAS, words, strict=True) if word != "-"}

@@ -84,7 +84,7 @@ def test_a_bundle_is_opened():
     with pytest.raises(CodeObjectError, match="truncated"):
         load(bundle[:40], "b.hsaco")
     with pytest.raises(CodeObjectError, match="no code for a GCN GPU"):
-        load(bundle[:4096].replace(b"gfx906", b"gfx950") + inner, "b.hsaco")
+        load(bundle[:4096].replace(b"gfx906", b"gfx999") + inner, "b.hsaco")
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ import struct
 import pytest
 
 from headwater.chips.gcn_isas import ISAS
-from headwater.errors import DecodeError
+from headwater.errors import DecodeError, DeviceError
 from headwater.isa.gcn.decode import decode, decode_all
 from headwater.isa.gcn.model import Constant, Literal, Register, constant_bits
 from headwater.isa.gcn.printer import text
+from headwater.runtime.devices import device_for
 
 
 def code(*words):
@@ -158,3 +159,31 @@ def test_conversions_from_bytes_write_all_of_their_destination():
     for words in ((0x7F68ACF9, 0x000404B2), (0x7F68ACF9, 0x00040EB2)):
         with pytest.raises(DecodeError, match="whole destination"):
             decode(code(*words), 0, "gfx942")
+
+
+def test_scales_belong_to_the_matrix_operation_after_them():
+    """One instruction of 128 bits where the second half says so, else two; as llvm-objdump 22 has it."""
+    scales, product = (0xD3AC0000, 0x00035188), 0x05A29128
+    i = decode(code(*scales, 0xD3AE0808, product), 0, "gfx950")
+    assert i.size_bytes == 16
+    assert text(i, "gfx950") == (
+        "v_mfma_scale_f32_32x32x64_f8f6f4 v[8:23], v[40:47], v[72:79], v[104:119], v136, v168 op_sel_hi:[0,0,0]"
+    )
+    two = decode_all(code(*scales, 0xD3AE0008, product), "gfx950")
+    assert [text(i, "gfx950") for i in two] == [
+        "v_mfma_ld_scale_b32 v136, v168 op_sel_hi:[0,0]",
+        "v_mfma_f32_32x32x64_f8f6f4 v[8:23], v[40:47], v[72:79], v[104:119]",
+    ]
+    assert decode(code(*scales), 0, "gfx950").size_bytes == 8
+
+
+def test_gfx950_lacks_products_of_xf32():
+    words = 0xD3BE0008, 0x0592790A
+    assert text(decode(code(*words), 0, "gfx942"), "gfx942").startswith("v_mfma_f32_16x16x8_xf32")
+    with pytest.raises(DecodeError, match="no operation 0x3e"):
+        decode(code(*words), 0, "gfx950")
+
+
+def test_no_chip_runs_gfx950():
+    with pytest.raises(DeviceError, match="no chip executes machine code for gfx950"):
+        device_for("gfx950")

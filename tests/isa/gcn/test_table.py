@@ -11,8 +11,9 @@ from headwater.isa.gcn.semantics import semantics
 from tests.counted import count_calls
 
 FLAGS = frozenset(
-    "accvgpr atomic byte_sel cmpswap dpp dpp90a e64 fmods format gather gds interp lanes load mfma mix no_dst_sel offset2 op_sel "
-    "reads_d reads_vcc sdwa sdwa8 smfmac src2 store swizzle vop3b writes_exec".split()
+    "accvgpr atomic bitop3 byte_sel cmpswap dpp dpp90a e64 f8f6f4 fmods format gather gds interp lanes ld_scale "
+    "load mfma mix no_dst_sel offset2 op_sel permlane reads_d reads_vcc sdwa sdwa8 smfmac src2 store "
+    "swizzle vop3b writes_exec".split()
 )
 
 
