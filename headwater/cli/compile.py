@@ -84,7 +84,7 @@ def add_target_options(made: Parser) -> None:
     """What chip the code is for, and in what format."""
     where = made.add_mutually_exclusive_group()
     where.add_argument(
-        "--target", metavar="GFX", help="LLVM's name of the chip: gfx600 to gfx90a, fiji, hawaii, cypress, rv770, …"
+        "--target", metavar="GFX", help="LLVM's name of the chip: gfx600 to gfx950, fiji, hawaii, cypress, rv770, …"
     )
     where.add_argument(
         "--device",

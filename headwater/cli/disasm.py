@@ -60,7 +60,7 @@ def parser() -> Parser:
     made.add_argument("file", metavar="FILE", help="a code object, OpenCL C or Brook+; - reads standard input")
     where = made.add_mutually_exclusive_group()
     where.add_argument(
-        "--target", metavar="GFX", help="compile for this processor (gfx600 to gfx90a, …), or the processor of raw code"
+        "--target", metavar="GFX", help="compile for this processor (gfx600 to gfx950, …), or the processor of raw code"
     )
     where.add_argument(
         "--device", "-d", metavar="CHIP", action="once", help="the same, by the name of a chip (vega64); or cpu"

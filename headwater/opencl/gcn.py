@@ -15,7 +15,7 @@ from headwater.errors import UsageError
 from headwater.opencl import includes
 from headwater.opencl.kernels import KernelInfo
 
-# LLVM's processors from Southern Islands to CDNA 2 (LLVM, "User Guide for AMDGPU Backend", Processors).
+# LLVM's processors from Southern Islands to CDNA 4 (LLVM, "User Guide for AMDGPU Backend", Processors).
 PROCESSORS = sorted(ISA_OF_TARGET)
 NAMES = {
     "tahiti": "gfx600", "pitcairn": "gfx601", "verde": "gfx601", "oland": "gfx602", "hainan": "gfx602",

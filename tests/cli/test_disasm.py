@@ -85,7 +85,7 @@ def test_brook_is_a_pixel_shader_before_evergreen(capsys, tmp_path, device):
     assert "VFETCH" not in text
 
 
-@pytest.mark.parametrize("target", ["gfx600", "gfx701", "gfx803", "gfx900", "gfx906", "gfx90a"])
+@pytest.mark.parametrize("target", ["gfx600", "gfx701", "gfx803", "gfx900", "gfx906", "gfx90a", "gfx950"])
 def test_the_assembly_assembles_to_the_same_code(capsys, tmp_path, target):
     first = tmp_path / "first.hsaco"
     first.write_bytes(compiled(target))
