@@ -30,6 +30,7 @@ from headwater.opencl.kernels import (
 )
 from headwater.opencl.library_calls import with_library_calls
 from headwater.opencl.platforms import SPIR
+from headwater.opencl.program_variables import variable_bytes
 from headwater.opencl.symbols import name_of, symbol_of
 
 HEADER = Path(__file__).with_name("header.h")
@@ -79,13 +80,15 @@ _PROGRAM = (
 class Frontend:
     """What the front end makes of one source: IR text, its kernels by name, clang's warnings, and the files that it
     included, with the paths where such files were looked for in vain. ``tables``: constants that the IR only declares,
-    see `headwater.opencl.tables`."""
+    see `headwater.opencl.tables`. ``variable_bytes``: the size of its variables in global memory, which OpenCL C has
+    from 2.0 on."""
 
     ir: str
     kernels: dict[str, KernelInfo] = field(default_factory=dict)
     warnings: str = ""
     includes: tuple[str, ...] = ()
     tables: dict[str, tables.Table] = field(default_factory=dict)
+    variable_bytes: int = 0
 
     def whole(self) -> str:
         """The IR with its tables."""
@@ -277,7 +280,8 @@ def compile_to_ir(
     kernels = {name: info for unit in made for name, info in unit.kernels.items()}
     tables.elsewhere(module, taken)
     found = tuple(sorted({path for unit in made for path in unit.includes}))
-    return Frontend(str(module), kernels, "".join(unit.warnings for unit in made), found, taken)
+    warnings = "".join(unit.warnings for unit in made)
+    return Frontend(str(module), kernels, warnings, found, taken, variable_bytes(module))
 
 
 class _Unit(NamedTuple):

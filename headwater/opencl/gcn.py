@@ -28,19 +28,20 @@ DEFAULT_VERSION = 5
 DEFAULT_GROUP = 256
 LARGEST_GROUP = 1024
 EMITTED = ("ir", "asm", "obj", "hsaco")
-_FORMAT = "gcn 1"
+_FORMAT = "gcn 2"
 _KERNELS_FILE = "kernels.json"
 
 
 class GcnBuild(NamedTuple):
     """What a program became: ``code`` as ``emit`` asked for it, ``target``, its kernels, clang's warnings, the files
-    that it included with the SHA-256 of their contents."""
+    that it included with the SHA-256 of their contents, the size of its variables in global memory."""
 
     code: bytes
     target: str
     kernels: dict[str, KernelInfo]
     warnings: str
     includes: dict[str, str]
+    variable_bytes: int = 0
 
 
 def processor_of(target: str) -> str:
@@ -97,6 +98,7 @@ def compile_code_object(
         "kernels": [asdict(info) for info in made.kernels.values()],
         "warnings": made.warnings,
         "includes": made.includes,
+        "variable_bytes": made.variable_bytes,
     }
     cache.put(key, {_KERNELS_FILE: json.dumps(description).encode(), f"code.{emit}": made.code})
     return made
@@ -140,5 +142,6 @@ def _read(entry: Path, settings: Settings) -> tuple[dict[str, str], GcnBuild]:
     description = json.loads((entry / _KERNELS_FILE).read_bytes())
     kernels = {data["name"]: KernelInfo.from_json(data) for data in description["kernels"]}
     code = (entry / f"code.{settings.emit}").read_bytes()
-    found = GcnBuild(code, settings.processor, kernels, description["warnings"], description["includes"])
+    said = description["warnings"], description["includes"], description["variable_bytes"]
+    found = GcnBuild(code, settings.processor, kernels, *said)
     return found.includes, found

@@ -45,7 +45,7 @@ def build(source: str, filename: str, options: str, settings: Settings) -> GcnBu
     if settings.emit == "hsaco":
         machine = ("-target", GCN_TRIPLE, f"-mcpu={processor}", f"-mcode-object-version={version}")
         code = link(code, *([tables.object_code(made.tables, machine)] if apart and made.tables else []))
-    return GcnBuild(code, processor, kernels, made.warnings + note, digests(made.includes))
+    return GcnBuild(code, processor, kernels, made.warnings + note, digests(made.includes), made.variable_bytes)
 
 
 # What makes clang's IR depend on the processor: macros, built-ins and features that only some have, assembly. Files

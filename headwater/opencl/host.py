@@ -35,7 +35,7 @@ from headwater.vectorise.plan.launch_layout import (
 if TYPE_CHECKING:
     from headwater.opencl.tables import Table
 
-_FORMAT = "host 6"
+_FORMAT = "host 7"
 _IMAGE_FILE, _MODULE_FILE, _KERNELS_FILE, _CODE_FILE = library_name(), "module.ll", "kernels.json", "code.json"
 _PREPARED_FILE, _FACTS_FILE = "kernel.ll", "facts.json"
 _TABLES_FILE, _CONTENTS_FILE = "tables.json", "tables.bin"
@@ -99,6 +99,7 @@ class HostModule:
         self.key = key
         self.check = check
         self.warnings: str = description["warnings"]
+        self.variable_bytes: int = description["variable_bytes"]
         self.includes: dict[str, str] = description["includes"]
         self.kernels: dict[str, KernelInfo] = {n: KernelInfo.from_json(d) for n, d in description["kernels"].items()}
         self._text = text
@@ -358,6 +359,7 @@ def _load(key: str, source: str, filename: str, options: str, check: bool) -> Ho
     description = {
         "kernels": {name: asdict(info) for name, info in front.kernels.items()},
         "warnings": front.warnings,
+        "variable_bytes": front.variable_bytes,
         "includes": digests(front.includes),
         "tables": len(front.tables),
         "vector_bytes": vector_bytes,

@@ -24,6 +24,11 @@ def variables(module: Module) -> list[str]:
     ]
 
 
+def variable_bytes(module: Module) -> int:
+    """The size of those variables."""
+    return sum(module.global_bytes(f"@{name}") for name in variables(module))
+
+
 def share_variables(module: Module, text: str) -> None:
     """Rename the variables in global memory; ``text``: the program's. Other programs of the same text are its further
     `instance`s."""

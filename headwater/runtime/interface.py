@@ -75,14 +75,18 @@ class DeviceKernel(ABC):
 
 
 class DeviceProgram:
-    """A source text built for one device: its ``kernels`` by name, and what the compiler ``warned`` of."""
+    """A source text built for one device: its ``kernels`` by name, what the compiler's ``warnings`` are, and how many
+    bytes its variables in global memory take, as far as Headwater compiled it."""
 
-    __slots__ = ("__weakref__", "device", "kernels", "warnings")
+    __slots__ = ("__weakref__", "device", "kernels", "variable_bytes", "warnings")
 
-    def __init__(self, device: Device, kernels: Mapping[str, DeviceKernel], warnings: str = "") -> None:
+    def __init__(
+        self, device: Device, kernels: Mapping[str, DeviceKernel], warnings: str = "", variable_bytes: int = 0
+    ) -> None:
         self.device = device
         self.kernels = kernels
         self.warnings = warnings
+        self.variable_bytes = variable_bytes
 
 
 class Device(ABC):

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from headwater.base import cache, temporary
-from headwater.base.freshness import native_state
+from headwater.base import temporary
 from headwater.errors import HeadwaterError, UsageError
 from headwater.icd.constants import CL
 from headwater.icd.protocol import DIMENSIONS, KINDS
@@ -70,27 +69,6 @@ def joined(given: Sequence[Unit], options: str, *, linking: bool) -> Unit:
         return Unit(*made[0], ())
     kept = dict.fromkeys(word for unit in made for word in _without_macros(unit.options))
     return Unit(units.joined(made), " ".join(kept), ())
-
-
-def variable_bytes(unit: Unit) -> int:
-    """The size of a program's variables in global memory, which OpenCL C has from 2.0 on."""
-    if "-cl-std=CL2" not in unit.options and "-cl-std=CL3" not in unit.options:
-        return 0
-    if includes.present(unit.source):  # what it has follows from files, too
-        return _variable_bytes(unit)
-    key = cache.key("variable bytes 1", native_state(__name__), unit.source, unit.options)
-    entry = cache.get(key)
-    if entry is None:
-        entry = cache.put(key, {"bytes": str(_variable_bytes(unit)).encode()})
-    return int((entry / "bytes").read_bytes())
-
-
-def _variable_bytes(unit: Unit) -> int:
-    from headwater.llvm.ir import Module
-    from headwater.opencl.program_variables import variables
-
-    module = Module(clang.compile_to_ir(unit.source, NAME, unit.options).ir)
-    return sum(module.global_bytes(f"@{name}") for name in variables(module))
 
 
 def check(device: Device, unit: Unit) -> str:

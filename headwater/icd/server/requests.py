@@ -75,7 +75,6 @@ class Requests(Service):
             given, words = programs.read_units(units), options.decode(errors="replace")
             text = programs.joined(given, words, linking=bool(link_only))
             made = self._devices[device].build(text.source, programs.NAME, text.options)
-            variable_bytes = programs.variable_bytes(text)
         except HeadwaterError as error:
             return programs.status_of(error), pack(reply, (0, _log(error), 0, []))
         kernels = [Kernel(kernel, self._arena) for kernel in made.kernels.values()]
@@ -83,7 +82,7 @@ class Requests(Service):
             self._number += 1
             number = self._number
             self._programs[number] = made, kernels
-        return 0, pack(reply, (number, made.warnings.encode(), variable_bytes, programs.kernel_records(made)))
+        return 0, pack(reply, (number, made.warnings.encode(), made.variable_bytes, programs.kernel_records(made)))
 
     def _compile(self, record: tuple[Any, ...]) -> Answer:
         device, units = record

@@ -31,7 +31,7 @@ from headwater.opencl import units
 from headwater.opencl.kernels import KernelInfo
 
 _WORKER_MODULE = "il.from_llvm.worker"
-_FORMAT = "vliw 3"
+_FORMAT = "vliw 4"
 _WANTS_DOUBLES = "requires cl_khr_fp64"
 """In clang's message on a type that a chip lacks."""
 _EXACT = "-cl-fp32-correctly-rounded-divide-sqrt"
@@ -107,11 +107,13 @@ class IlKernel:
 
 @dataclass(frozen=True)
 class CompiledKernels:
-    """The kernels of a source by name, clang's warnings, the files that it included with their digests."""
+    """The kernels of a source by name, clang's warnings, the files that it included with their digests, the size of its
+    variables in global memory."""
 
     kernels: dict[str, IlKernel]
     warnings: str
     includes: dict[str, str]
+    variable_bytes: int
 
 
 def kernel(source: str, name: str, chip: Chip, filename: str = "<source>", options: str = "") -> IlKernel:
@@ -213,12 +215,13 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
             text = units.line_of(source, filename, filename, line)
             column = span_of_bytes(filename, line, kernel.refused.column, text).column
             found[name] = replace(kernel, refused=kernel.refused._replace(column=column))
-    return CompiledKernels(found, front.warnings, digests(front.includes))
+    return CompiledKernels(found, front.warnings, digests(front.includes), front.variable_bytes)
 
 
 def _to_json(made: CompiledKernels) -> dict[str, object]:
     kernels_ = [{**asdict(k), "data": k.data.hex()} for k in made.kernels.values()]
-    return {"kernels": kernels_, "warnings": made.warnings, "includes": made.includes}
+    said = {"warnings": made.warnings, "includes": made.includes, "variable_bytes": made.variable_bytes}
+    return {"kernels": kernels_, **said}
 
 
 def _read(entry: Path) -> tuple[dict[str, str], CompiledKernels]:
@@ -242,4 +245,5 @@ def _from_json(data: dict[str, object]) -> CompiledKernels:
             Reason(*item["refused"]) if item["refused"] else None,  # type: ignore[misc]
             None if item["written"] is None else tuple(item["written"]),  # type: ignore[arg-type]
         )
-    return CompiledKernels(found, str(data["warnings"]), dict(data["includes"]))  # type: ignore[call-overload]
+    included = dict(data["includes"])  # type: ignore[call-overload]
+    return CompiledKernels(found, str(data["warnings"]), included, int(data["variable_bytes"]))  # type: ignore[call-overload]

@@ -157,7 +157,7 @@ def cpu_program(
         name: CpuKernel(device, info, module, checked, source, filename, options)
         for name, info in module.kernels.items()
     }
-    return DeviceProgram(device, kernels, getattr(module, "warnings", ""))
+    return DeviceProgram(device, kernels, getattr(module, "warnings", ""), getattr(module, "variable_bytes", 0))
 
 
 @functools.cache

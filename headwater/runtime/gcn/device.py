@@ -64,7 +64,7 @@ class GcnDevice(SimulatedDevice):
 
         compiled = made(DEFAULT_GROUP, check_wanted())
         if not compiled.kernels:  # as clBuildProgram takes it
-            return DeviceProgram(self, {}, compiled.warnings)
+            return DeviceProgram(self, {}, compiled.warnings, compiled.variable_bytes)
         loaded(DEFAULT_GROUP, check_wanted())
 
         versions: dict[str, Callable[[int, bool], CodeObject]] = dict.fromkeys(compiled.kernels, version)
@@ -74,7 +74,7 @@ class GcnDevice(SimulatedDevice):
             name: GcnKernel(self, info, versions[name], source, filename, options)
             for name, info in compiled.kernels.items()
         }
-        return DeviceProgram(self, kernels, compiled.warnings)
+        return DeviceProgram(self, kernels, compiled.warnings, compiled.variable_bytes)
 
     def _edited(
         self, name: str, info: KernelInfo, compiled: Callable[[int, bool], CodeObject]

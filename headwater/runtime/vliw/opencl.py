@@ -87,7 +87,7 @@ def build(device: VliwDevice, source: str, filename: str, options: str) -> Devic
         name: CompiledKernel(device, one.info, version(name), source, filename, options)
         for name, one in first.kernels.items()
     }
-    return DeviceProgram(device, found, first.warnings)
+    return DeviceProgram(device, found, first.warnings, first.variable_bytes)
 
 
 def kernels(device: VliwDevice, images: Sequence[ShaderImage], filename: str) -> Mapping[str, ShaderKernel]:

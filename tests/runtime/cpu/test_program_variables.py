@@ -1,10 +1,13 @@
 """OpenCL's program-scope variables: all kernels of a program use the same ones, which no other program does, not even
 one of the same source, and they keep their values."""
 
+import uuid
+
 import numpy as np
 import pytest
 
 import headwater as hw
+from headwater.opencl import clang, host
 
 SOURCE = """
 global int counter = 5;
@@ -34,6 +37,19 @@ def test_kernels_share_the_programs_variables_whatever_their_groups(name, check,
     assert launched(program, "read", [0] * 512, 512) == [80] * 512
     assert [launched(program, "count", [0], 1)[0], launched(program, "count", [0] * 64, 64)[0]] == [4, 5]
     assert launched(other, "read", [0] * 2, 2) == [5] * 2
+
+
+@pytest.mark.parametrize("name", ["cpu", "vega64", "hd5870"])
+def test_one_compilation_tells_the_size_of_the_variables(name, monkeypatch):
+    runs = []
+    run = clang.run_clang
+    monkeypatch.setattr(clang, "run_clang", lambda *args, **named: runs.append(args) or run(*args, **named))
+    text = "global int v = 3; global uchar b[10]; kernel void f(global int *x) { x[0] = v + b[0]; }"
+    text += f"// {uuid.uuid4()}"
+    for _ in range(2):  # compiled, and found in the cache
+        assert hw.device(name).build(text, "x.cl", "-cl-std=CL2.0").variable_bytes == 14
+        host._loaded.clear()
+    assert len([args for args in runs if text in args[1]]) == 1
 
 
 @pytest.mark.parametrize("name", ["cpu", "vega64"])
