@@ -68,10 +68,10 @@ def calCtxDestroy(ctx: int) -> None:
 
 @guarded
 def calCtxGetMem(ctx: int, res: int) -> int:
-    """A memory handle of a resource; CAL_RESULT_ERROR if the resource is another device's."""
+    """A memory handle of a resource; CAL_RESULT_ERROR if the resource is of other devices."""
     context = owner(ctx)
     resource = session().get(res, Resource, "resource")
-    if resource.device is not context.device:
+    if context.device not in resource.devices:
         raise failed(CALresult.ERROR, "the resource is another device's: contexts see their own device's memory")
     made = session().add(lambda handle: Mem(handle, context, resource))
     context.mems.add(made.handle)
@@ -142,7 +142,7 @@ def calCtxRunProgramParams(ctx: int, func: int, domain: CALdomain, params: CALdo
         storage.map()[: values.nbytes] = values.reshape(-1).view(np.uint8)
         storage.unmap()
         none = CALresallocflags(0)
-        made = Resource(0, context.device, len(values), 1, 1, CALformat.FLOAT32_4, none, len(values), True, storage)
+        made = Resource(0, (context.device,), len(values), 1, 1, CALformat.FLOAT32_4, none, len(values), True, storage)
         launch = replace(launch, surfaces={**launch.surfaces, f"cb{buffer}": made})
     return _enqueue(context, loaded, launch)
 

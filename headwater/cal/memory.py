@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
+from math import lcm
 from typing import Any
 
 import numpy as np
 
-from headwater.cal.boards import HostStorage, find_boards
+from headwater.cal.boards import HostStorage, Storage, find_boards
 from headwater.cal.compiler import VERSION
 from headwater.cal.enums import CALformat, CALresallocflags, CALresult
 from headwater.cal.errors import failed, last_error
@@ -98,13 +100,17 @@ def calDeviceOpen(ordinal: int) -> int:
 
 @guarded
 def calDeviceClose(dev: int) -> None:
-    """Close a device; CAL_RESULT_BUSY while it has contexts. Its resources are freed."""
+    """Close a device; CAL_RESULT_BUSY while it has contexts. Its resources are freed, those of several devices with the
+    last of them."""
     current = session()
     device = current.get(dev, Device, "device")
     if device.contexts:
         raise failed(CALresult.BUSY, f"device {device.ordinal} has {len(device.contexts)} contexts")
-    for handle in [h for h, o in current.objects.items() if isinstance(o, Resource) and o.device is device]:
-        current.drop(handle)
+    for handle, found in list(current.objects.items()):
+        if isinstance(found, Resource) and device in found.devices:
+            found.devices = tuple(other for other in found.devices if other is not device)
+            if not found.devices:
+                current.drop(handle)
     del current.opened[device.ordinal]
     current.drop(dev)
 
@@ -122,22 +128,24 @@ def _ordinal(ordinal: Any) -> int:
 
 def calResAllocLocal2D(dev: int, width: int, height: int, format: CALformat, flags: int = 0) -> int:
     """Device memory of height x width elements. CAL_RESULT_ERROR if there is not as much."""
-    return _allocate(dev, width, height, format, flags, dimensions=2, remote=False)
+    return _allocate([dev], width, height, format, flags, dimensions=2, remote=False)
 
 
 def calResAllocLocal1D(dev: int, width: int, format: CALformat, flags: int = 0) -> int:
     """Device memory of ``width`` elements."""
-    return _allocate(dev, width, 1, format, flags, dimensions=1, remote=False)
+    return _allocate([dev], width, 1, format, flags, dimensions=1, remote=False)
 
 
 def calResAllocRemote2D(devs: Sequence[int], width: int, height: int, format: CALformat, flags: int = 0) -> int:
-    """System memory, of height x width elements, that a device reaches over PCI Express; ``devs`` has one device."""
-    return _allocate(_one(devs), width, height, format, flags, dimensions=2, remote=True)
+    """System memory, of height x width elements, that the devices reach over PCI Express. Each of them counts it as
+    its own remote memory, has its limits, and may be the one whose context uses it: of several contexts that use it at
+    a time, nobody tells in which order."""
+    return _allocate(_several(devs), width, height, format, flags, dimensions=2, remote=True)
 
 
 def calResAllocRemote1D(devs: Sequence[int], width: int, format: CALformat, flags: int = 0) -> int:
-    """System memory of ``width`` elements that a device reaches over PCI Express; ``devs`` has one device."""
-    return _allocate(_one(devs), width, 1, format, flags, dimensions=1, remote=True)
+    """As `calResAllocRemote2D`, of ``width`` elements in one dimension."""
+    return _allocate(_several(devs), width, 1, format, flags, dimensions=1, remote=True)
 
 
 def calResCreate2D(
@@ -166,7 +174,8 @@ def calResFree(res: int) -> None:
         raise failed(CALresult.BUSY, f"{len(resource.mems)} contexts' memory handles refer to the resource")
     if resource.mapped:
         raise failed(CALresult.BUSY, "the resource is mapped")
-    _account(resource.device, -resource.nbytes, resource.remote, resource.flags)
+    for device in resource.devices:
+        _account(device, -resource.nbytes, resource.remote, resource.flags)
     session().drop(res)
 
 
@@ -201,11 +210,11 @@ def calResUnmap(res: int) -> None:
     resource.mapped = False
 
 
-def _one(devs: Any) -> int:
-    found = list(devs) if isinstance(devs, Sequence) else [devs]
-    if len(found) != 1:
-        raise failed(CALresult.INVALID_PARAMETER, f"remote memory is for one device, not for {len(found)}")
-    return int(whole(found[0], "a device's handle"))
+def _several(devs: Any) -> list[int]:
+    found = [whole(dev, "a device's handle") for dev in (devs if isinstance(devs, Sequence) else [devs])]
+    if not found or len({*found}) < len(found):
+        raise failed(CALresult.INVALID_PARAMETER, "remote memory is for one device or more, each of them named once")
+    return found
 
 
 def _no_flags(flags: Any) -> None:
@@ -214,22 +223,36 @@ def _no_flags(flags: Any) -> None:
 
 
 @guarded
-def _allocate(dev: Any, width: Any, height: Any, format: Any, flags: Any, *, dimensions: int, remote: bool) -> int:
-    device, kind, wide, high, options = _checked(dev, width, height, format, flags, dimensions, remote)
-    alignment = device.board.attributes.pitch_alignment
+def _allocate(
+    devs: Sequence[Any], width: Any, height: Any, format: Any, flags: Any, *, dimensions: int, remote: bool
+) -> int:
+    checked = [_checked(dev, width, height, format, flags, dimensions, remote) for dev in devs]
+    devices = tuple(device for device, *_ in checked)
+    _, kind, wide, high, options = checked[0]
+    alignment = lcm(*(device.board.attributes.pitch_alignment for device in devices))
     # Buffers bound to g[] are linear: an element follows the one before.
     pitch = wide if dimensions == 1 or options & CALresallocflags.GLOBAL_BUFFER else -(-wide // alignment) * alignment
     nbytes = pitch * high * describe(kind).nbytes
-    _account(device, nbytes, remote, options)
-    try:
-        storage = device.board.storage(nbytes)
-    except MemoryError:
-        _account(device, -nbytes, remote, options)
-        raise failed(CALresult.ERROR, f"this machine has no {nbytes >> 20} MiB of memory left") from None
+    with ExitStack() as taken:
+        for device in devices:
+            _account(device, nbytes, remote, options)
+            taken.callback(_account, device, -nbytes, remote, options)
+        try:
+            storage = _storage(devices, nbytes)
+        except MemoryError:
+            raise failed(CALresult.ERROR, f"this machine has no {nbytes >> 20} MiB of memory left") from None
+        taken.pop_all()
     made = session().add(
-        lambda handle: Resource(handle, device, wide, high, dimensions, kind, options, pitch, remote, storage)
+        lambda handle: Resource(handle, devices, wide, high, dimensions, kind, options, pitch, remote, storage)
     )
     return made.handle
+
+
+def _storage(devices: Sequence[Device], nbytes: int) -> Storage:
+    """Zeroed memory that all of the devices reach: of one it may be the device's own. MemoryError if there is none."""
+    if len(devices) == 1:
+        return devices[0].board.storage(nbytes)
+    return HostStorage.allocate(nbytes, lcm(*(device.board.attributes.surface_alignment for device in devices)))
 
 
 def _checked(
@@ -279,7 +302,7 @@ def _create(dev: Any, mem: Any, width: Any, height: Any, format: Any, size: Any,
     storage = HostStorage(mem.reshape(-1).view(np.uint8))
     options = CALresallocflags(0)
     made = session().add(
-        lambda handle: Resource(handle, device, wide, high, dimensions, kind, options, wide, True, storage)
+        lambda handle: Resource(handle, (device,), wide, high, dimensions, kind, options, wide, True, storage)
     )
     _account(device, needed, True, options)
     return made.handle

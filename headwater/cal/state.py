@@ -44,10 +44,13 @@ class Device:
 
 @dataclass(eq=False)
 class Resource:
-    """Memory of ``height`` rows of ``pitch`` elements, of which ``width`` are used; one row if ``dimensions`` is 1."""
+    """Memory of ``height`` rows of ``pitch`` elements, of which ``width`` are used; one row if ``dimensions`` is 1.
+
+    ``devices``: those whose contexts may use it, of which one only remote memory has several.
+    """
 
     handle: int
-    device: Device
+    devices: tuple[Device, ...]
     width: int
     height: int
     dimensions: int

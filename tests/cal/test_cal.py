@@ -867,6 +867,23 @@ def test_mapped_resources_are_copied(one: int) -> None:
     cal.calResUnmap(second)
 
 
+def test_remote_memory_of_several_devices_is_counted_by_each():
+    cal.calInit("hd4870,cpu")
+    try:
+        devs = [cal.calDeviceOpen(number) for number in range(2)]
+        free = [cal.calDeviceGetStatus(dev).availUncachedRemoteRAM for dev in devs]
+        res = cal.calResAllocRemote2D(devs, 1000, 1000, cal.CAL_FORMAT_FLOAT_4, 0)
+        left = [cal.calDeviceGetStatus(dev).availUncachedRemoteRAM for dev in devs]
+        assert [before - now for before, now in zip(free, left, strict=True)] == [16, 16]
+        _, pitch = cal.calResMap(res, 0)
+        assert pitch % cal.calDeviceGetAttribs(0).pitch_alignment == 0
+        cal.calResUnmap(res)
+        cal.calResFree(res)
+        assert [cal.calDeviceGetStatus(dev).availUncachedRemoteRAM for dev in devs] == free
+    finally:
+        cal.calShutdown()
+
+
 def test_pinned_memory_of_one_dimension_has_any_width(one: int) -> None:
     create = cal.calExtGetProc(cal.CAL_EXT_RES_CREATE, "calResCreate1D")
     whole = np.zeros(256, np.float32)

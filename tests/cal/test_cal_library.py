@@ -112,6 +112,10 @@ def test_wrong_calls_give_the_results_that_cal_names(device, compiled):
     assert said == [has.boardName, str(has.localRAM), str(has.numberOfSIMD)]
 
 
+def test_devices_share_remote_memory(compiled):
+    run(compiled("shared"), "hd4870,hd3870")
+
+
 @pytest.mark.parametrize("device", CHIPS)
 def test_grids_pinned_memory_threads_and_counters(device, compiled):
     share, rate = map(float.fromhex, run(compiled("grids"), device).split())

@@ -51,10 +51,11 @@ MESSAGES: dict[str, Message] = {
     # Attributes and status: the bytes behind struct_size.
     "calDeviceGetAttribs": Message((("ordinal", "u32"),), _DATA),
     "calDeviceGetStatus": Message((("dev", "u32"),), _DATA),
+    # devs: a u32 each.
     "calResAllocRemote2D": Message(
-        (("dev", "u32"), ("width", "u32"), ("height", "u32"), ("format", "u32"), ("flags", "u32")), _RES
+        (("devs", "bytes"), ("width", "u32"), ("height", "u32"), ("format", "u32"), ("flags", "u32")), _RES
     ),
-    "calResAllocRemote1D": Message((("dev", "u32"), ("width", "u32"), ("format", "u32"), ("flags", "u32")), _RES),
+    "calResAllocRemote1D": Message((("devs", "bytes"), ("width", "u32"), ("format", "u32"), ("flags", "u32")), _RES),
     # address: the host's, which is also the offset in the file of pinned memory.
     "calResCreate": Message(
         (

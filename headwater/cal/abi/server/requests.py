@@ -80,10 +80,12 @@ class Requests(Service):
         return _reply("calDeviceGetStatus", [struct.pack("<3I", *numbers)])
 
     def _calResAllocRemote2D(self, record: Record) -> Answer:
-        return _reply("calResAllocRemote2D", [cal.calResAllocRemote2D([record[0]], *record[1:])])
+        devs, *rest = record
+        return _reply("calResAllocRemote2D", [cal.calResAllocRemote2D(_handles(devs), *rest)])
 
     def _calResAllocRemote1D(self, record: Record) -> Answer:
-        return _reply("calResAllocRemote1D", [cal.calResAllocRemote1D([record[0]], *record[1:])])
+        devs, *rest = record
+        return _reply("calResAllocRemote1D", [cal.calResAllocRemote1D(_handles(devs), *rest)])
 
     def _calResCreate(self, record: Record) -> Answer:
         dev, address, dimensions, width, height, format, size, flags = record
@@ -128,7 +130,7 @@ class Requests(Service):
 
     def _calCtxWaitForEvents(self, record: Record) -> Answer:
         ctx, flags, data = record
-        cal.calCtxWaitForEvents(ctx, struct.unpack(f"<{len(data) // 4}I", data), flags)
+        cal.calCtxWaitForEvents(ctx, _handles(data), flags)
         return 0, b""
 
     def _calCtxGetCounter(self, record: Record) -> Answer:
@@ -192,6 +194,10 @@ class Requests(Service):
         parts: list[str] = []
         cal.calclDisassembleImage(_image(*record), parts.append)
         return _reply("calclDisassembleImage", ["".join(parts).encode()])
+
+
+def _handles(data: bytes) -> tuple[int, ...]:
+    return struct.unpack(f"<{len(data) // 4}I", data)
 
 
 def _reply(name: str, values: Sequence[Any]) -> Answer:

@@ -73,25 +73,16 @@ static CALresult failed(const char *text) {
 
 // -- allocating
 
-static CALresult one_device(CALdevice *dev, CALuint count) {
-  if (!dev)
-    return hw_null("calResAllocRemote", "dev");
-  static const char text[] = "remote memory is for one device";
-  return count == 1 ? CAL_RESULT_OK
-                    : hw_fail(&hw_runtime_errors, CAL_RESULT_INVALID_PARAMETER, text, sizeof text - 1);
-}
-
 HW_API CALresult calResAllocRemote2D(CALresource *res, CALdevice *dev, CALuint deviceCount, CALuint width,
                                      CALuint height, CALformat format, CALuint flags) {
-  if (!res)
-    return hw_null("calResAllocRemote2D", "res");
+  if (!res || (!dev && deviceCount))
+    return hw_null("calResAllocRemote2D", res ? "dev" : "res");
   *res = 0;
   CALresult result = hw_session();
-  if (result == CAL_RESULT_OK)
-    result = one_device(dev, deviceCount);
   if (result != CAL_RESULT_OK)
     return result;
-  struct hw_calResAllocRemote2D_request request = {*dev, width, height, (uint32_t)format, flags};
+  struct hw_calResAllocRemote2D_request request = {
+      {(const char *)dev, deviceCount * sizeof *dev}, width, height, (uint32_t)format, flags};
   struct hw_call call = {0};
   hw_put_calResAllocRemote2D_request(&call.request, &request);
   result = hw_call(&call, HW_CALRESALLOCREMOTE2D);
@@ -103,15 +94,14 @@ HW_API CALresult calResAllocRemote2D(CALresource *res, CALdevice *dev, CALuint d
 
 HW_API CALresult calResAllocRemote1D(CALresource *res, CALdevice *dev, CALuint deviceCount, CALuint width,
                                      CALformat format, CALuint flags) {
-  if (!res)
-    return hw_null("calResAllocRemote1D", "res");
+  if (!res || (!dev && deviceCount))
+    return hw_null("calResAllocRemote1D", res ? "dev" : "res");
   *res = 0;
   CALresult result = hw_session();
-  if (result == CAL_RESULT_OK)
-    result = one_device(dev, deviceCount);
   if (result != CAL_RESULT_OK)
     return result;
-  struct hw_calResAllocRemote1D_request request = {*dev, width, (uint32_t)format, flags};
+  struct hw_calResAllocRemote1D_request request = {
+      {(const char *)dev, deviceCount * sizeof *dev}, width, (uint32_t)format, flags};
   struct hw_call call = {0};
   hw_put_calResAllocRemote1D_request(&call.request, &request);
   result = hw_call(&call, HW_CALRESALLOCREMOTE1D);
