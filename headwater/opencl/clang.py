@@ -482,6 +482,10 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "a pointer without an address space is private here: write global, local or constant before its type",
     ),
     (r"no matching function for call to '(\w+)'", "see the candidates' argument types below"),
+    (
+        r"bit-fields are not supported",
+        "accept them by `#pragma OPENCL EXTENSION __cl_clang_bitfields : enable` before the structure",
+    ),
     (r"pointers to functions are not allowed", "OpenCL C has no function pointers; use switch"),
     (
         r"variable length arrays are not supported|variable length array",

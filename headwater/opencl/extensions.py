@@ -88,6 +88,8 @@ _FEATURES = {
     "__opencl_c_subgroups": "sub_groups",
 }
 _ALWAYS = "__opencl_c_int64"
+_OF_COMPILER = "__cl_clang_bitfields"
+"""Bit-fields, after a pragma of this name: an extension of clang's, which needs nothing of a device."""
 
 
 def extensions(abilities: Abilities) -> list[str]:
@@ -102,6 +104,6 @@ def features(abilities: Abilities) -> list[str]:
 
 def flags(abilities: Abilities) -> tuple[str, ...]:
     """clang's flags: what of them it knows is declared and defined, and nothing else."""
-    names = ",".join(f"+{name}" for name in (*extensions(abilities), *features(abilities)))
+    names = ",".join(f"+{name}" for name in (_OF_COMPILER, *extensions(abilities), *features(abilities)))
     images = "-D__IMAGE_SUPPORT__=1" if abilities.writes else "-U__IMAGE_SUPPORT__"
     return "-Xclang", f"-cl-ext=-all,{names}", images
