@@ -9,7 +9,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -269,7 +269,8 @@ def compile_to_ir(
     if is_hip(options):
         front: Callable[..., Frontend] = import_module(f"headwater.{_HIP}").compile_to_ir
         return front(source, filename, options, debug=debug, target=target, timeout=timeout)
-    made = [_unit(unit, name, debug, target, timeout) for name, unit in units.named(source, options, filename)]
+    named = units.named(source, options, filename)
+    made = [_unit(unit, name, debug, target, timeout) for name, unit in named]
     module = made[0].module if len(made) == 1 else _linked([unit.text for unit in made], filename, timeout)
     taken = tables.without_tables(module)
     unsupported.without_weak(module)
@@ -278,6 +279,9 @@ def compile_to_ir(
     unsupported.refuse(module, source, filename, places, is_part=is_part)
     with_library_calls(module, SPIR.calling if target[: len(SPIR.clang)] == SPIR.clang else "")
     kernels = {name: info for unit in made for name, info in unit.kernels.items()}
+    if len(made) > 1:
+        for (file, _), unit in zip(named, made, strict=True):
+            kernels |= {name: replace(info, file=file) for name, info in unit.kernels.items()}
     tables.elsewhere(module, taken)
     found = tuple(sorted({path for unit in made for path in unit.includes}))
     warnings = "".join(unit.warnings for unit in made)

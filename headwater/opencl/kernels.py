@@ -113,7 +113,8 @@ class Built(NamedTuple):
 class KernelInfo:
     """A kernel's name, its arguments in order, and its ``reqd_work_group_size`` if it has one. ``hints``: attributes
     that only advise a compiler, as the source has them. ``max_group``: the most work-items that it says a group has
-    (0: it says nothing). ``dynamic_local``: whether it has local memory of which the launch says the size."""
+    (0: it says nothing). ``dynamic_local``: whether it has local memory of which the launch says the size. ``file``:
+    what messages call the unit that it stands in, "" if its program has but one."""
 
     name: str
     args: tuple[ArgInfo, ...]
@@ -121,6 +122,7 @@ class KernelInfo:
     hints: tuple[str, ...] = ()
     max_group: int = 0
     dynamic_local: bool = False
+    file: str = ""
 
     @property
     def symbol(self) -> str:
@@ -139,4 +141,5 @@ class KernelInfo:
             tuple(data["hints"]),
             data["max_group"],
             data["dynamic_local"],
+            data["file"],
         )

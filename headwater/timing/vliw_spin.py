@@ -51,7 +51,7 @@ def refuse_spinning_shader(launch: ShaderLaunch) -> None:
     if found is None:
         return
     line = launch.line_of(*found)
-    where = f" in line {line} of {launch.kernel.program_filename}" if line else f" in instruction {found[0]:02d}"
+    where = f" in line {line} of {launch.kernel.source_file}" if line else f" in instruction {found[0]:02d}"
     raise UsageError(
         f"{launch.kernel.info.name} waits{where} for what other work-groups write: how long depends on when they run, "
         "which a replay does not know",

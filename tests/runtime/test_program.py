@@ -14,6 +14,7 @@ import pytest
 
 import headwater as hw
 from headwater.errors import DeviceError, KernelFault, LaunchError, SourceError, UsageError
+from headwater.opencl import units
 
 VADD = """
 kernel void vadd(global const float *a, global const float *b, global float *c, int n) {
@@ -485,3 +486,17 @@ def test_pictures_that_are_not_linear_are_refused_where_they_would_be_misread(na
     picture, seen = np.zeros((1, 4, 4), np.uint8), np.zeros((4, 4), np.float32)
     with pytest.raises(LaunchError, match="'srgba'"):
         hw.compile(PIXELS, device=name).copy[(4,), None](hw.Image(picture, "srgba"), hw.Image(picture.copy()), seen)
+
+
+@pytest.mark.parametrize("name", ["cpu", "hd5870"])
+@pytest.mark.parametrize("check", [False, True])
+def test_faults_in_linked_units_name_the_unit_and_quote_its_line(name, check):
+    first = "kernel void one(global int *x) { x[0] = 1; }"
+    second = "int next(int i) { return i + 1; }\n\nkernel void two(global int *x) {\n  x[next(4)] = 1;\n}"
+    text = units.joined([units.Unit(source, "") for source in (first, second)])
+    device = hw.device(name)
+    kernel = device.build(text, "k.cl").kernels["two"]
+    with pytest.raises((KernelFault, LaunchError)) as caught:
+        kernel.prepare(1, 1, check=check)([device.wrap(np.zeros(4, np.int32))])
+    assert re.search(r"k\.unit2\.cl:4\b.*error: ", str(caught.value)), str(caught.value)
+    assert "x[next(4)] = 1;" in str(caught.value)

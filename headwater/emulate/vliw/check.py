@@ -90,7 +90,7 @@ class _OpenClFamily(CheckedFamily):
 
     def place(self, launch: Any, pc: int) -> Span | None:
         line = launch.line_of(pc >> PC_CF_SHIFT, (pc & (1 << PC_CF_SHIFT) - 1) >> PC_OP_BITS)
-        return Span(launch.kernel.program_filename, line) if line and launch.kernel.program_filename else None
+        return Span(launch.kernel.source_file, line) if line and launch.kernel.source_file else None
 
     def instruction(self, launch: Any, pc: int) -> str:
         from headwater.emulate.vliw.faults import instruction_text

@@ -75,9 +75,9 @@ def explain(launch: ObservedShaderLaunch, record: Sequence[int], extents: Sequen
     line = launch.line_of(pc >> PC_CF_SHIFT, (pc & (1 << PC_CF_SHIFT) - 1) >> PC_OP_BITS)
     if not line or not launch.kernel.program_filename:
         return KernelFault(message, hint=hint)
-    filename = launch.kernel.program_filename
-    text = units.line_of(launch.kernel.program_source, filename, filename, line)
-    return KernelFault(str(SourceError(message, Span(filename, line), hint=hint, source_line=text)))
+    file = launch.kernel.source_file
+    text = units.line_of(launch.kernel.program_source, launch.kernel.program_filename, file, line)
+    return KernelFault(str(SourceError(message, Span(file, line), hint=hint, source_line=text)))
 
 
 def _where(launch: ObservedShaderLaunch, address: int, nbytes: int, detail: int, extents: Sequence[Extent]) -> str:

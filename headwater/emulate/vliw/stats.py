@@ -82,7 +82,7 @@ def _rows(launch: ObservedShaderLaunch, tables: Tables, totals: Totals) -> Itera
         cycle_bytes = BANK_BYTES * launch.local_banks
         did.accesses = accesses([(tables.sites[n], totals.sites[n]) for n in numbers], cycle_bytes)
         line = launch.line_of(index, item)
-        file = launch.kernel.program_filename
+        file = launch.kernel.source_file
         known = (file, line, 0) if file and line else None
         return InstructionRow(at, label, text, kind, known, did)
 

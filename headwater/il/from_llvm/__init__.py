@@ -49,10 +49,11 @@ class Reason(NamedTuple):
     column: int = 0
     space: str = ""
 
-    def error(self, filename: str, source: str = "") -> SourceError:
-        """The error that says so."""
-        shown = units.line_of(source, filename, filename, self.line)
-        return SourceError(self.message, Span(filename, self.line, self.column), hint=self.hint, source_line=shown)
+    def error(self, filename: str, source: str = "", file: str = "") -> SourceError:
+        """The error that says so; ``file``: the unit of the source that the kernel stands in, if it has several."""
+        file = file or filename
+        shown = units.line_of(source, filename, file, self.line)
+        return SourceError(self.message, Span(file, self.line, self.column), hint=self.hint, source_line=shown)
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class IlKernel:
     def require(self, filename: str, source: str = "") -> None:
         """Raise the SourceError that tells why the chip cannot run this kernel, if it cannot."""
         if self.refused is not None:
-            raise self.refused.error(filename, source)
+            raise self.refused.error(filename, source, self.info.file)
 
     @contextmanager
     def placed(self, filename: str, source: str) -> Iterator[None]:
@@ -92,8 +93,9 @@ class IlKernel:
             at = error.span.line if error.span is not None else 0
             line = self.lines[at - 1] if 0 < at <= len(self.lines) else 0
             line = line or next((known for known in self.lines if known), 0)
-            error.span = Span(filename, line)
-            error.source_line = units.line_of(source, filename, filename, line)
+            file = self.info.file or filename
+            error.span = Span(file, line)
+            error.source_line = units.line_of(source, filename, file, line)
             error.message = f"{self.info.name}: {error.message}"
             raise
 
@@ -212,8 +214,9 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
             found[name] = replace(kernel, refused=kernel.refused._replace(line=span.line, column=span.column))
         elif kernel.refused is not None:  # the compiler's column
             line = kernel.refused.line
-            text = units.line_of(source, filename, filename, line)
-            column = span_of_bytes(filename, line, kernel.refused.column, text).column
+            file = kernel.info.file or filename
+            text = units.line_of(source, filename, file, line)
+            column = span_of_bytes(file, line, kernel.refused.column, text).column
             found[name] = replace(kernel, refused=kernel.refused._replace(column=column))
     return CompiledKernels(found, front.warnings, digests(front.includes), front.variable_bytes)
 

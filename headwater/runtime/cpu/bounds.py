@@ -111,10 +111,10 @@ class ArrayBounds:
             line, column = found[number - 1].line, found[number - 1].column
             from headwater.opencl import units
 
-            filename = self._kernel.program_filename
-            text = units.line_of(self._kernel.program_source, filename, filename, line)
+            file = self._kernel.source_file
+            text = units.line_of(self._kernel.program_source, self._kernel.program_filename, file, line)
             if line:
-                place = span_of_bytes(filename, line, column, text)
+                place = span_of_bytes(file, line, column, text)
                 return LaunchError(str(SourceError(error.message, place, hint=error.hint, source_line=text)))
         return error
 

@@ -88,9 +88,9 @@ class CheckedRun:
             from headwater.opencl.check_findings import beside
 
             kernel, record = self._kernel, task.record.tolist()
-            filename = kernel.program_filename
-            line_of = functools.partial(units.line_of, kernel.program_source, filename, filename)
-            found = explain(record, kernel.title, filename, line_of, task.extents, self._dimensions)
+            file = kernel.source_file
+            line_of = functools.partial(units.line_of, kernel.program_source, kernel.program_filename, file)
+            found = explain(record, kernel.title, file, line_of, task.extents, self._dimensions)
             raise beside(found, findings())
 
 

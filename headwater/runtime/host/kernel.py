@@ -50,6 +50,11 @@ class HostKernel(DeviceKernel):
         self.options = options
         self._prepared: dict[Any, Prepared] = {}
 
+    @property
+    def source_file(self) -> str:
+        """What messages call the file that the kernel stands in."""
+        return self.info.file or self.program_filename
+
     def prepare(
         self,
         global_size: Size,

@@ -182,6 +182,11 @@ class Owner:
         """What messages call it."""
         return self.info.name
 
+    @property
+    def source_file(self) -> str:
+        """What messages call the file that it stands in."""
+        return self.program_filename
+
 
 class SharedRegisters:
     """The shared registers of all SIMD engines, for launches that leave them to each other."""
