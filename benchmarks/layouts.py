@@ -138,7 +138,7 @@ def parse_layout(text: str) -> Layout:
     return made
 
 
-def fitting(group: Sequence[int], dims: Iterable[int]) -> list[Layout]:
+def layouts_within(group: Sequence[int], dims: Iterable[int]) -> list[Layout]:
     """The layouts whose chunks are no larger than the work-group."""
     found = []
     for lanes in LANES:
@@ -186,7 +186,7 @@ def measure(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]
 def sides(case: Case, launch: Launch, module: HostModule, wanted: Sequence[Layout]) -> dict[str, HostModule]:
     """What to compare: ``chosen``, the forced layouts, and ``masks`` where it makes a difference."""
     group = _group(module, launch)
-    layouts = fitting(group, module.facts(launch.kernel).dims)
+    layouts = layouts_within(group, module.facts(launch.kernel).dims)
     kept = [layout for layout in wanted if replace(layout, strip=0) in layouts] if wanted else layouts
     made: dict[str, HostModule] = {"chosen": module}
     made |= {layout_name(layout): forced(module, layout) for layout in kept}

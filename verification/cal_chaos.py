@@ -157,7 +157,7 @@ def host(threads: int, contexts: int, seed: int) -> int:
     main.start()
     tally.wait()
     main.join()
-    return tally.tell()
+    return tally.report()
 
 
 if __name__ == "__main__":

@@ -625,8 +625,8 @@ def main() -> int:
         total += 1
         found = {device: run(case, arguments.checkout, device) for device in arguments.device or ("cpu", "mi250x")}
         wrong += any(found.values())
-        told = ", ".join(f"{device}: {text or 'right'}" for device, text in found.items())
-        print(f"{case.program:20} {case.kernel:36} {told}", flush=True)
+        results = ", ".join(f"{device}: {text or 'right'}" for device, text in found.items())
+        print(f"{case.program:20} {case.kernel:36} {results}", flush=True)
     print(f"{total - wrong} of {total} kernels are right")
     return 1 if wrong else 0
 

@@ -83,7 +83,7 @@ def host(threads: int, contexts: int, seed: int) -> int:
     tally.wait()
     for worker in workers:
         worker.join()
-    return tally.tell()
+    return tally.report()
 
 
 def environment(devices: str) -> Mapping[str, str]:

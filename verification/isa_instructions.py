@@ -544,7 +544,7 @@ def check(
     mode: str = "default",
     chosen: Iterable[str] = (),
     batch: int = 100,
-    tell: Callable[[str], None] | None = None,
+    on_line: Callable[[str], None] | None = None,
 ) -> list[str]:
     """Run ``count`` random instructions, the rows in turn, or only ``chosen`` ones."""
     isa = ISA_OF_TARGET[target]
@@ -561,8 +561,8 @@ def check(
         if trials and (len(trials) == batch or n == count - 1):
             for line in compared(trials, target, mode):
                 lines.append(line)
-                if tell is not None:
-                    tell(line)
+                if on_line is not None:
+                    on_line(line)
             trials = []
     return lines
 
@@ -593,7 +593,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rows", default="", help="names, with commas between them")
     options = parser.parse_args(arguments)
     names = [r for r in options.rows.split(",") if r]
-    lines = check(options.target, options.count, options.seed, options.mode, names, tell=lambda x: print(x, flush=True))
+    lines = check(
+        options.target, options.count, options.seed, options.mode, names, on_line=lambda x: print(x, flush=True)
+    )
     print(f"{options.count} instructions, {len(lines)} differ")
     return 1 if lines else 0
 

@@ -441,9 +441,11 @@ def reassembled(isa: str, cases: list[Case], ours: list[str | None]) -> list[tup
         elif code is None:
             judged.append(("only we accept", None))
         else:
-            again = our_text(case._replace(code=code))
-            is_same = again is not None and plain(again) == plain(mine)
-            judged.append(("equal but for bits without meaning" if is_same else "different", f"{code.hex()} {again}"))
+            reencoded = our_text(case._replace(code=code))
+            is_same = reencoded is not None and plain(reencoded) == plain(mine)
+            judged.append(
+                ("equal but for bits without meaning" if is_same else "different", f"{code.hex()} {reencoded}")
+            )
     return judged
 
 
@@ -464,9 +466,9 @@ def show_missing() -> None:
         for line, code in zip(texts, assemble(isa, list(texts)), strict=True):
             if code is not None:
                 known += 1
-                again = our_text(Case(isa, "", "", code))
-                if again is None or plain(again).split()[0] != plain(line).split()[0]:
-                    print(f"  {isa} {code.hex()} {line}: ours {again}")
+                reencoded = our_text(Case(isa, "", "", code))
+                if reencoded is None or plain(reencoded).split()[0] != plain(line).split()[0]:
+                    print(f"  {isa} {code.hex()} {line}: ours {reencoded}")
         print(f"{isa}: LLVM's assembler takes {known} of {len(texts)} texts")
 
 
@@ -496,8 +498,8 @@ def write_golden(path: Path) -> None:
         chosen = list(dict.fromkeys(chosen))
         ours = [our_text(case) for case in chosen]
         if not _is_disassembled(isa):
-            again = assemble(isa, [line or "s_nop 0" for line in ours])
-            pairs = zip(ours, (code == case.code for case, code in zip(chosen, again, strict=True)), strict=True)
+            reencoded = assemble(isa, [line or "s_nop 0" for line in ours])
+            pairs = zip(ours, (code == case.code for case, code in zip(chosen, reencoded, strict=True)), strict=True)
         else:
             theirs = llvm_texts(isa, chosen)
             pairs = zip(ours, (mine == other for mine, other in zip(ours, theirs, strict=True)), strict=True)

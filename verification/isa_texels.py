@@ -349,7 +349,7 @@ def _nans(got: Any, want: Any) -> Any:
 
 
 def check(
-    target: str, count: int, seed: int, chosen: Iterable[str] = (), tell: Callable[[str], None] | None = None
+    target: str, count: int, seed: int, chosen: Iterable[str] = (), on_line: Callable[[str], None] | None = None
 ) -> tuple[int, list[str]]:
     """Run ``count`` random instructions, the rows in turn, or only ``chosen`` ones: how many could be tried, and what
     differs."""
@@ -374,8 +374,8 @@ def check(
                 line = differences(one, (results[k], memory[k]), want, isa)
                 if line:
                     lines.append(line)
-                    if tell is not None:
-                        tell(line)
+                    if on_line is not None:
+                        on_line(line)
             tried += len(ready)
             ready = []
     return tried, lines

@@ -59,7 +59,7 @@ class Tally:
         sys.stdin.read()
         self.stop.set()
 
-    def tell(self) -> int:
+    def report(self) -> int:
         """Print the counts; 1 if an answer was wrong."""
         print(f"{self.right} {self.wrong} {self.errors.total()}")
         print(*(f"{count} times {text}" for text, count in self.errors.most_common(3)), sep="; ", flush=True)

@@ -115,13 +115,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     install()
     before = found()[:2]
     result = yield
-    told = [
+    changes = [
         f"{now - then} array(s) written {where}"
         for then, now, where in zip(before, found()[:2], _WHERE, strict=True)
         if now > then
     ]
-    if told:
-        pytest.fail(" and ".join(told))
+    if changes:
+        pytest.fail(" and ".join(changes))
     return result
 
 

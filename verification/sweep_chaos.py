@@ -118,12 +118,12 @@ def chaos(moments: int, seed: int, longest_s: float, words: tuple[str, ...] = ()
             running.wait()
             now = times(Store(results))
             lost = [key for key in stored if key not in now]
-            again = [key for key in stored if key in now and now[key] != stored[key]]
-            faults += len(lost) + len(again)
+            recomputed = [key for key in stored if key in now and now[key] != stored[key]]
+            faults += len(lost) + len(recomputed)
             print(
                 f"{number + 1}: {victims} killed, {len(now)} of {POINTS} stored, {len(now) - len(stored)} of them new"
                 + (f", {len(lost)} LOST" if lost else "")
-                + (f", {len(again)} COMPUTED TWICE" if again else ""),
+                + (f", {len(recomputed)} COMPUTED TWICE" if recomputed else ""),
                 flush=True,
             )
             stored = now
@@ -131,10 +131,10 @@ def chaos(moments: int, seed: int, longest_s: float, words: tuple[str, ...] = ()
             print("the last run FAILED")
             return faults + 1
         now = times(Store(results))
-        again = [key for key in stored if now.get(key) != stored[key]]
-        if again:
-            print(f"{len(again)} points of the last run LOST or COMPUTED TWICE")
-        faults += len(again)
+        recomputed = [key for key in stored if now.get(key) != stored[key]]
+        if recomputed:
+            print(f"{len(recomputed)} points of the last run LOST or COMPUTED TWICE")
+        faults += len(recomputed)
         undisturbed = Path(folder, "undisturbed")
         start(plan, undisturbed).wait()
         same = table(Store(results)).csv() == table(Store(undisturbed)).csv()

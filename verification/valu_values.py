@@ -597,9 +597,9 @@ def scaled_divisor(x: float, d: float, n: float, form: Format) -> tuple[float, b
     """
     if d == 0 or n == 0:
         return float("nan"), False
-    apart = field_of(n, form) - field_of(d, form)
+    exponents = field_of(n, form) - field_of(d, form)
     up, down = np.ldexp(x, form.scale), np.ldexp(x, -form.scale)
-    if apart >= form.far:
+    if exponents >= form.far:
         return (float(up) if x == d else x), True
     if field_of(d, form) == 0:
         return float(up), False

@@ -163,7 +163,7 @@ def sharing(ways: tuple[Way, ...]) -> float:
     def measured() -> dict[str, Any]:
         a = np.ones((2 * _GRANULE * len(ways), 1), np.float32)
         made = Plan(dict.fromkeys((way.name for way in ways), 1.0), None, ways, {})
-        return {"seconds": best(lambda: together(a, np.ones((1, 1), np.float32), made))}
+        return {"seconds": best(lambda: split_product(a, np.ones((1, 1), np.float32), made))}
 
     seconds: float = kept(("sharing", *(f"{way.name} {way.version}" for way in ways)), measured)["seconds"]
     return seconds
@@ -186,7 +186,7 @@ class Plan:
     """The predictions for one product: seconds of each way alone, of all together, and the ways that are chosen."""
 
     alone: dict[str, float]
-    together: float | None
+    combined: float | None
     chosen: tuple[Way, ...]
     costs: dict[str, Costs]
     measured: dict[str, float] = field(default_factory=dict)
@@ -194,7 +194,7 @@ class Plan:
 
     def __str__(self) -> str:
         lines = [f"{'way':24}{'predicted':>12}{'measured':>12}"]
-        rows = {**self.alone, **({"together": self.together} if self.together is not None else {})}
+        rows = {**self.alone, **({"together": self.combined} if self.combined is not None else {})}
         for name, seconds in rows.items():
             found = self.measured.get(name)
             lines.append(f"{name:24}{_time(seconds):>12}{_time(found) if found is not None else '–':>12}")
@@ -222,17 +222,17 @@ def plan(
     factors = seen or {}
     alone = {name: cost.seconds(work, nbytes) * factors.get(name, 1.0) for name, cost in costs.items()}
     fastest = min(ways, key=lambda way: alone[way.name])
-    together = None
+    combined = None
     if len(ways) > 1 and m >= 2 * _GRANULE * len(ways):
         # each way's fixed part, then its tiles: all end at about the same time, but for a part of the last tiles
         fixed = max(
             cost.start + (size * k * n / cost.bytes_per_second if cost.bytes_per_second else 0)
             for cost in costs.values()
         )
-        together = sharing(tuple(ways)) + fixed + 1 / sum(1 / seconds for seconds in alone.values())
-    pays = together is not None and together < SURELY * alone[fastest.name]
+        combined = sharing(tuple(ways)) + fixed + 1 / sum(1 / seconds for seconds in alone.values())
+    pays = combined is not None and combined < SURELY * alone[fastest.name]
     chosen = tuple(ways) if pays else (fastest,)
-    return Plan(alone, together, chosen, costs)
+    return Plan(alone, combined, chosen, costs)
 
 
 CONTEST = 3.0
@@ -253,8 +253,8 @@ class Choice:
         self.factors = _seen.setdefault((m.bit_length(), n.bit_length(), k.bit_length(), kind), {})
         self.made = made = plan(m, n, k, np.dtype(kind), ways, self.factors)
         times: dict[tuple[Way, ...], float] = {(way,): made.alone[way.name] for way in ways}
-        if made.together is not None and (made.chosen == ways or made.together < min(times.values())):
-            times[ways] = made.together
+        if made.combined is not None and (made.chosen == ways or made.combined < min(times.values())):
+            times[ways] = made.combined
         least = CONTEST * min(times.values())
         contest = sorted((names for names in times if times[names] <= least), key=lambda names: times[names])
         self.chosen = contest[0]
@@ -289,7 +289,7 @@ class Choice:
     def _product(self, ways: tuple[Way, ...], a: Array, b: Array) -> Array:
         try:
             if len(ways) > 1:
-                return together(a, b, replace(self.made, chosen=ways))
+                return split_product(a, b, replace(self.made, chosen=ways))
             return ways[0].product(a, ways[0].keep(b))
         except (MemoryError, ResourceError):  # CuPy's for a GPU's memory, and ours; the processor has its own
             self.settled, self.chosen = True, present()[:1]
@@ -324,7 +324,7 @@ def matmul(a: Any, b: Any, *, devices: Sequence[str] | None = None) -> Any:
     made = plan(a.shape[0], b.shape[1], a.shape[1], a.dtype, ways)
     if len(made.chosen) == 1:
         return made.chosen[0].product(a, made.chosen[0].keep(b))
-    return together(a, b, made)
+    return split_product(a, b, made)
 
 
 def _is_plain(a: Any, b: Any) -> bool:
@@ -348,7 +348,7 @@ def _threads(others: int) -> Iterator[None]:
         yield
 
 
-def together(a: Array, b: Array, made: Plan) -> Array:
+def split_product(a: Array, b: Array, made: Plan) -> Array:
     """The product by all chosen ways at once; ``made.shares`` says afterwards who computed how many rows."""
     extension()
     m = a.shape[0]
@@ -407,9 +407,9 @@ def explain(function: Any, a: Any, b: Any, *, devices: Sequence[str] | None = No
     made = plan(a.shape[0], b.shape[1], a.shape[1], a.dtype, ways)
     for way in ways:
         made.measured[way.name] = best(lambda way=way: way.product(a, way.keep(b)), 3)  # type: ignore[misc]
-    if made.together is not None:
-        every = Plan(made.alone, made.together, tuple(ways), made.costs)
-        made.measured["together"] = best(lambda: together(a, b, every), 3)
+    if made.combined is not None:
+        every = Plan(made.alone, made.combined, tuple(ways), made.costs)
+        made.measured["together"] = best(lambda: split_product(a, b, every), 3)
         made.shares = every.shares
     return made
 

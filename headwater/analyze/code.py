@@ -27,7 +27,7 @@ KNOWN: dict[Known, str] = {
 """How views say how a loop's trips are known."""
 
 VLIW_CLASSES = ("ALU", "fetch", "write", "LDS", "flow", "other")
-OPERATIONS_APART = " | "
+OPERATION_SEPARATOR = " | "
 """Stands between the operations of an ALU group in the text of its step."""
 SPACES = ("memory", "scalar", "local", "global share", "scratch", "constant")
 

@@ -93,9 +93,9 @@ def _known_cycles(step: Step, chip: Chip, found: Pattern) -> float:
     """The same where addresses are known: a cycle at least for each cache line, and what bank conflicts
     within lines take on chips that have them."""
     linear, other = _address_cycles(step, chip)
-    apart = chip.compute.wavefront_size / addresses_per_cycle(chip)
-    seen = found.conflicts if chip.caches.l1_bank_conflicts else min(found.conflicts, apart)
-    if seen >= apart or linear >= apart:  # else groups of lanes follow each other
+    separate = chip.compute.wavefront_size / addresses_per_cycle(chip)
+    seen = found.conflicts if chip.caches.l1_bank_conflicts else min(found.conflicts, separate)
+    if seen >= separate or linear >= separate:  # else groups of lanes follow each other
         seen = max(seen, other)
     return found.linear * linear + (1 - found.linear) * max(seen, found.lines)
 

@@ -68,6 +68,6 @@ def sentence(analysis: Analysis, simulated: Report) -> str:
     from headwater.views.units import seconds
 
     estimate = analysis.estimate
-    told = f"headwater analyze estimates {seconds(estimate.seconds)}, bound by {estimate.bound_by}"
+    estimated = f"headwater analyze estimates {seconds(estimate.seconds)}, bound by {estimate.bound_by}"
     why = differences(analysis, simulated)
-    return f"{told}; the simulation differs, as {'; '.join(why)}." if why else f"{told}."
+    return f"{estimated}; the simulation differs, as {'; '.join(why)}." if why else f"{estimated}."

@@ -217,8 +217,8 @@ def _vliw(row: Any) -> Explanation:
     slots = {generation: _SLOTS.get(slot, slot) for generation, slot in row.slots.items()}
     if slots:
         same = set(slots.values())
-        told = next(iter(same)) if len(same) == 1 else "; ".join(f"{g}: {s}" for g, s in slots.items())
-        lines.append(("slot", told))
+        slot = next(iter(same)) if len(same) == 1 else "; ".join(f"{g}: {s}" for g, s in slots.items())
+        lines.append(("slot", slot))
     lines.append(("opcode", opcodes))
     if row.mnemonic != row.name:
         lines.append(("also called", row.mnemonic))
@@ -299,8 +299,8 @@ def _keys() -> Mapping[str, tuple[tuple[str, str], ...]]:
 def _key(name: str) -> Iterator[Explanation]:
     places = dict(_keys().get(name.lower(), ()))
     if places:
-        told: dict[str, str] = {}
+        places_of: dict[str, str] = {}
         for place, meaning in places.items():
-            told.setdefault(meaning, place)
-        lines = tuple((place, meaning) for meaning, place in told.items())
+            places_of.setdefault(meaning, place)
+        lines = tuple((place, meaning) for meaning, place in places_of.items())
         yield Explanation("key", f"{name.lower()}: in what headwater analyze --json prints", lines)

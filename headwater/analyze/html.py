@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headwater.analyze.code import KNOWN, OPERATIONS_APART
+from headwater.analyze.code import KNOWN, OPERATION_SEPARATOR
 from headwater.analyze.flow import MODES
 from headwater.analyze.glossary import metrics
 from headwater.analyze.text import differences, heading
@@ -62,8 +62,8 @@ def _side_by_side(report: Report, titles: Sequence[str]) -> str:
             if name == "seconds" and a.estimate.seconds == best:
                 kinds.append("fastest")
             shown = escape(metric.shown.partition(" (")[0]) if metric else "–"
-            told = f'<span class="change">{escape(change)}</span>' if change else ""
-            cells.append(f'<td class="{" ".join(filter(None, kinds))}">{shown}{told}</td>')
+            note = f'<span class="change">{escape(change)}</span>' if change else ""
+            cells.append(f'<td class="{" ".join(filter(None, kinds))}">{shown}{note}</td>')
         entry = known[name]
         tip = escape(f"{entry.definition} Threshold: {entry.threshold} {entry.consequence}", quote=True)
         unit = f" <small>{escape(entry.unit)}</small>" if entry.unit else ""
@@ -129,7 +129,7 @@ def _times(a: Analysis) -> str:
         )
         for term in found.terms
     ]
-    told = [
+    parts = [
         (
             term.name,
             units.seconds(term.seconds),
@@ -137,7 +137,7 @@ def _times(a: Analysis) -> str:
         )
         for term in (*found.terms, found.transfer)
     ]
-    reckoned = table(("part", "time", ""), told, (1,))
+    reckoned = table(("part", "time", ""), parts, (1,))
     return f"{bars(rows)}<details><summary class=soft>how each is reckoned</summary>{reckoned}</details>"
 
 
@@ -282,7 +282,7 @@ def _views(a: Analysis) -> str:
         if step.label:
             rows.append(f'<code class="label">{escape(step.label)}:</code>')
         attribute = f' data-l="{escape(f"{step.line[0]}:{step.line[1]}", quote=True)}"' if step.line else ""
-        first, *others = step.text.split(OPERATIONS_APART)
+        first, *others = step.text.split(OPERATION_SEPARATOR)
         rows.append(
             f"<code{attribute}><i class=at>{step.address:x}</i><i class=runs>{units.number(a.step_visits[index])}</i>"
             f"<i class=live>{step.live or ''}</i>{escape(first)}</code>"

@@ -44,8 +44,8 @@ def pattern(low: Array, active: Array, nbytes: int) -> Pattern | None:
     others = ~plain
     conflicts = float(address_cycles(at[others], active[others], nbytes).mean()) if others.any() else 0.0
     least = float(np.maximum(1, asked / LINE_BYTES).mean())
-    apart = np.sort(np.where(active, at.astype(np.int64), -1), axis=1)
-    changes = int(((apart[:, 1:] != apart[:, :-1]) & (apart[:, 1:] >= 0)).sum()) + int((apart[:, 0] >= 0).sum())
+    places = np.sort(np.where(active, at.astype(np.int64), -1), axis=1)
+    changes = int(((places[:, 1:] != places[:, :-1]) & (places[:, 1:] >= 0)).sum()) + int((places[:, 0] >= 0).sum())
     return Pattern(float(lines.mean()), least, float(plain.mean()), conflicts, changes / int(active.sum()))
 
 
@@ -83,8 +83,8 @@ def address_cycles(at: Array, active: Array, nbytes: int) -> Array:
         low = np.where(on, begins, np.iinfo(np.int64).max).min(axis=3)
         follows = (begins.max(axis=3) <= low).all(axis=2)
         tags = tags.reshape(rows, -1, 4).max(axis=2, keepdims=True)
-        together = np.where(np.arange(4) == 0, tags, 0)
-        cost = np.where(follows[..., None], together, cost.reshape(rows, -1, 4)).reshape(rows, -1)
+        of_quads = np.where(np.arange(4) == 0, tags, 0)
+        cost = np.where(follows[..., None], of_quads, cost.reshape(rows, -1, 4)).reshape(rows, -1)
     return np.asarray(np.clip(cost.sum(axis=1), 4, 64))
 
 

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from headwater.analyze.code import KNOWN, OPERATIONS_APART
+from headwater.analyze.code import KNOWN, OPERATION_SEPARATOR
 from headwater.analyze.flow import MODES
 from headwater.analyze.glossary import metrics
 from headwater.chips.occupancy import next_steps
@@ -326,10 +326,10 @@ def _compare(out: Console, report: Report) -> None:
         else:
             _rows(out, group, title, alone)
         for a in group if len(group) <= _SIDE_BY_SIDE else ():
-            told = [item for item in a.advice if item.metric != "trip"][:_MOST_ADVICE]  # loops are told below
-            if told:
+            advice = [item for item in a.advice if item.metric != "trip"][:_MOST_ADVICE]  # loops are told below
+            if advice:
                 out.print(Text(f"  {heading(a, alone=alone)}:", "bold"))
-            for item in told:
+            for item in advice:
                 out.print(Padding(Text.assemble(item.do, (f" ({item.because})", "dim")), (0, 0, 0, 4)))
         loops = [loop.name for loop in group[0].code.loops if loop.known == "unknown"]
         if loops:
@@ -422,7 +422,7 @@ def _listing(out: Console, a: Analysis) -> None:
         if step.label:
             out.print(Text(f"{step.label}:", "yellow"))
         runs = units.number(a.step_visits[index])
-        first, *others = step.text.split(OPERATIONS_APART)
+        first, *others = step.text.split(OPERATION_SEPARATOR)
         out.print(Text.assemble((f"{step.address:8x} {runs:>7} {step.live or '':>4}  ", "dim"), first))
         for text in others:
             out.print(Text(f"{'':23}{text}"))

@@ -112,10 +112,10 @@ def rows() -> list[Row]:
     found = []
     for path in sorted(place.glob("*.toml")):
         for data in tomllib.loads(path.read_text(encoding="utf-8")).get("row", ()):
-            told = (
+            pattern = (
                 next((p for p in patterns if fnmatch.fnmatch(data["id"], p["match"])), {}) if "kernel" in data else {}
             )
-            merged = {**told, **data}
+            merged = {**pattern, **data}
             found.append(
                 Row(
                     data["id"],
@@ -193,7 +193,7 @@ def _analysis(row: Row, kernel: str) -> Analysis:
     return Analysis(built.code(function), chip, question, built=built)
 
 
-def _peak(row: Row, told: Mapping[str, Any]) -> Result:
+def _peak(row: Row, settings: Mapping[str, Any]) -> Result:
     chip = chip_of(row)
     compute, caches = chip.compute, chip.caches
     hertz = compute.clock_mhz * 1e6
@@ -208,25 +208,25 @@ def _peak(row: Row, told: Mapping[str, Any]) -> Result:
         "lds write": units * chip.local_memory.bytes_per_cycle * hertz / 2e9,
         "l1": units * caches.l1_bytes_per_cycle * hertz / 1e9,
         "l2": caches.l2_banks * caches.l2_bank_bytes_per_cycle * hertz / 1e9,
-    }[told["what"]]
+    }[settings["what"]]
     names = {"lds": "LDS", "lds write": "LDS, half for addresses", "l1": "vector L1 caches", "l2": "L2"}
-    return Result(row, value, f"the chip's peak: {names.get(told['what'], told['what'])}", told["what"])
+    return Result(row, value, f"the chip's peak: {names.get(settings['what'], settings['what'])}", settings["what"])
 
 
-def _counts(row: Row, told: Mapping[str, Any]) -> Result:
+def _counts(row: Row, settings: Mapping[str, Any]) -> Result:
     chip = chip_of(row)
-    size = tuple(told.get("size", (1 << 20,)))
-    counts = told["counts"]
+    size = tuple(settings.get("size", (1 << 20,)))
+    counts = settings["counts"]
     reached = chip.stream_efficiency if row.kind == "M" else 1.0  # the vendor's own arithmetic divides by peaks
-    found = spreadsheet(chip, counts, Question(size, hit=float(told.get("hit", 0.0))), efficiency=reached)
-    part = told.get("part")
+    found = spreadsheet(chip, counts, Question(size, hit=float(settings.get("hit", 0.0))), efficiency=reached)
+    part = settings.get("part")
     term = found.term(part) if part else None
     seconds = term.seconds if term is not None else found.seconds
     items = prod(size)
     bound = part or found.bound_by
     if row.unit in _TIME_SCALE:
         value = seconds * _TIME_SCALE[row.unit]
-    elif told.get("items"):
+    elif settings.get("items"):
         value = items / seconds / _PER_SECOND[row.unit]
     elif row.unit == "GB/s":
         value = items * (counts.get("read", 0) + counts.get("write", 0)) / seconds / 1e9
@@ -235,50 +235,50 @@ def _counts(row: Row, told: Mapping[str, Any]) -> Result:
     return Result(row, value, "counts of a work-item: " + ", ".join(f"{n} {v:g}" for n, v in counts.items()), bound)
 
 
-def _cost(row: Row, told: Mapping[str, Any]) -> Result:
+def _cost(row: Row, settings: Mapping[str, Any]) -> Result:
     chip = chip_of(row)
-    if told["what"].startswith("s_load"):
+    if settings["what"].startswith("s_load"):
         return Result(row, 4.0 / chip.compute.simds_per_compute_unit * 4, "a turn of each SIMD", "scalar")
-    size = int(told["what"].split()[1])
+    size = int(settings["what"].split()[1])
     step = Step(0, "load", "VMEM", Cost("VMEM", "load"), space="memory", read_bytes=size, accesses=1)
-    coalesced = bool(told.get("coalesced", True))
+    coalesced = bool(settings.get("coalesced", True))
     return Result(row, fetch_cycles(step, chip, coalesced=coalesced), "cycles of the address units", "fetch")
 
 
-def _rule(row: Row, told: Mapping[str, Any]) -> Result:
+def _rule(row: Row, settings: Mapping[str, Any]) -> Result:
     # An even and an odd wavefront take turns of four cycles: a result is there when its wavefront's turn comes again.
     chip = chip_of(row)
     return Result(row, 2 * chip.compute.wavefront_size / chip.compute.lanes_per_simd, "turns of two wavefronts", "ALU")
 
 
-def _occupancy(row: Row, told: Mapping[str, Any]) -> Result:
+def _occupancy(row: Row, settings: Mapping[str, Any]) -> Result:
     chip = chip_of(row)
     compute = chip.compute
     slots = compute.compute_units * compute.simds_per_compute_unit * compute.wavefronts_per_simd
     # Each wavefront has one load of 16 bytes a work-item and one store under way, as the benchmark's triad of doubles.
-    in_flight = told["occupancy"] * slots * compute.wavefront_size * 16
+    in_flight = settings["occupancy"] * slots * compute.wavefront_size * 16
     rate = in_flight / (chip.latencies.memory_cycles / (compute.clock_mhz * 1e6)) / 1e9
     value = min(rate, chip.memory.gigabytes_per_second * chip.stream_efficiency)
     return Result(row, value, "16 bytes of each work-item under way for the memory's latency", "latency")
 
 
-def _instructions(row: Row, told: Mapping[str, Any]) -> Result:
-    analysis = _analysis(row, told["kernel"])
-    return Result(row, analysis.work.steps, f"{told['kernel']}, as compiled here", "")
+def _instructions(row: Row, settings: Mapping[str, Any]) -> Result:
+    analysis = _analysis(row, settings["kernel"])
+    return Result(row, analysis.work.steps, f"{settings['kernel']}, as compiled here", "")
 
 
-def _ratio(row: Row, told: Mapping[str, Any]) -> Result:
+def _ratio(row: Row, settings: Mapping[str, Any]) -> Result:
     """How many times as fast the second of two kernels is."""
     from headwater.analyze.sources import build, read
     from headwater.data import example
 
     chip = chip_of(row)
-    built = build(read(example(told["example"])), chip)
+    built = build(read(example(settings["example"])), chip)
     seconds = [
-        Analysis(built.code(name), chip, Question(tuple(size), path=told.get("path", "average"))).estimate.seconds
-        for name, size in zip(told["kernels"], told["sizes"], strict=True)
+        Analysis(built.code(name), chip, Question(tuple(size), path=settings.get("path", "average"))).estimate.seconds
+        for name, size in zip(settings["kernels"], settings["sizes"], strict=True)
     ]
-    return Result(row, seconds[0] / seconds[1], f"{' against '.join(reversed(told['kernels']))}, as compiled here")
+    return Result(row, seconds[0] / seconds[1], f"{' against '.join(reversed(settings['kernels']))}, as compiled here")
 
 
 _WAYS = {

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headwater.analyze.code import OPERATIONS_APART, Block, Code, Loop, Step
+from headwater.analyze.code import OPERATION_SEPARATOR, Block, Code, Loop, Step
 from headwater.analyze.flow import find_loops
 from headwater.analyze.vliw_trips import Start, start_of, trips_of, way_of
 from headwater.isa.vliw import printer
@@ -188,7 +188,7 @@ def _group(group: AluGroup, clause: int, generation: str) -> Step:
             write += 0 if "READ" in row.name else 4
     return Step(
         0,
-        OPERATIONS_APART.join(line.strip() for line in text),
+        OPERATION_SEPARATOR.join(line.strip() for line in text),
         "ALU",
         group_cost(group, generation),
         slots=len(group.ops),

@@ -39,28 +39,28 @@ def calModuleLoad(ctx: int, image: CALimage) -> int:
     """Load an image onto a context's device; CAL_RESULT_ERROR if it holds no code for that device."""
     context = owner(ctx)
     board = context.device.board
-    fitting = [encoding for encoding in _image(image).encodings if board.accepts(encoding)]
-    if not fitting:
+    accepted = [encoding for encoding in _image(image).encodings if board.accepts(encoding)]
+    if not accepted:
         held = ", ".join(encoding.target.name for encoding in image.encodings)
         raise failed(
             CALresult.ERROR,
             f"the image has no code for CAL_TARGET_{board.attributes.target.name}, only for {held}",
             hint="compile for the target that calDeviceGetAttribs gives",
         )
-    if len({encoding.image.name for encoding in fitting}) > 1:
-        names = ", ".join(encoding.image.name for encoding in fitting)
+    if len({encoding.image.name for encoding in accepted}) > 1:
+        names = ", ".join(encoding.image.name for encoding in accepted)
         raise failed(
             CALresult.ERROR,
             f"the image has several programs for CAL_TARGET_{board.attributes.target.name}: {names}",
             hint="headwater compile --kernel NAME makes an image of one",
         )
     try:
-        loaded = board.load(fitting[0])
+        loaded = board.load(accepted[0])
     except CalError:
         raise
     except HeadwaterError as error:
         raise failed(CALresult.ERROR, str(error)) from error
-    module = session().add(lambda handle: Module(handle, context, fitting[0], loaded))
+    module = session().add(lambda handle: Module(handle, context, accepted[0], loaded))
     context.modules.add(module.handle)
     return module.handle
 

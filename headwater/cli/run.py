@@ -497,10 +497,10 @@ def _show(name: str, array: Array, before: Any) -> list[str]:
 
 
 def _difference_line(d: Difference, here: str, there: str) -> str:
-    apart = f"largest difference {d.largest:.3g}" + (f" ({d.ulps} ULP)" if d.ulps else "")
+    largest = f"largest difference {d.largest:.3g}" + (f" ({d.ulps} ULP)" if d.ulps else "")
     if d.ok:
-        exact = "equal" if d.largest == 0 else f"the same within {d.tolerance:g}, {apart}"
+        exact = "equal" if d.largest == 0 else f"the same within {d.tolerance:g}, {largest}"
         return f"verify: {d.name}: {here} and {there} are {exact}"
     place = ", ".join(map(str, d.first or ()))
     share = f"{d.wrong} of {d.elements} elements differ between {here} and {there}"
-    return f"verify: {d.name}: {share}, first [{place}]; {apart}"
+    return f"verify: {d.name}: {share}, first [{place}]; {largest}"

@@ -42,7 +42,7 @@ examples:
 """
 Outputs = dict[str, "Array"]
 _LINES = 12
-_TOLD = 6
+_MOST_BOTTLENECKS = 6
 """Of so many chips side by side each has its bottleneck shown."""
 _MOST_TIMES = 100_000
 _QUICK_INSTRUCTIONS = 1 << 20
@@ -365,8 +365,8 @@ def _print(report: Report, instructions: bool, limit: TimeLimit) -> None:
     print(report.bottleneck)
     print()
     if report.gains:
-        told = [[gain.what, seconds(gain.seconds, 4), f"{gain.saved:+.1%}"] for gain in report.gains]
-        print_table(["what if", "time", "saved"], told, numbers=(1, 2))
+        gains = [[gain.what, seconds(gain.seconds, 4), f"{gain.saved:+.1%}"] for gain in report.gains]
+        print_table(["what if", "time", "saved"], gains, numbers=(1, 2))
         print()
     rows = [[name, f"{part:.1%}"] for name, part in report.causes.items() if part >= 0.0005]
     print_table(["SIMDs' time", "part"], rows, numbers=(1,))
@@ -436,7 +436,7 @@ def _compare(reports: Sequence[Report]) -> None:
         rows.append([*cells, f"{busiest.name} {busiest.busy:.0%}", f"{report.mean_waves_per_simd:.1f}"])
     heads = ["chip", "cycles", "time", "GFLOP/s", "busiest unit", "waves/SIMD"]
     print_table(heads, rows, title=reports[0].kernel, numbers=(1, 2, 3, 5))
-    if len(reports) <= _TOLD:
+    if len(reports) <= _MOST_BOTTLENECKS:
         print()
         for report in reports:
             print(f"{report.chip.name}: {report.bottleneck}")

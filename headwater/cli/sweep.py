@@ -263,10 +263,10 @@ def _print_best(found: Table) -> None:
 
 def _print_failed(found: Table) -> None:
     errors = [(error, n) for n, error in enumerate(found.columns.get("error", ())) if error]
-    told: dict[str, list[int]] = {}
+    points_of: dict[str, list[int]] = {}
     for error, n in errors:
-        told.setdefault(error, []).append(n)
-    for error, numbers in list(told.items())[:_SHOWN]:
+        points_of.setdefault(error, []).append(n)
+    for error, numbers in list(points_of.items())[:_SHOWN]:
         place = ", ".join(
             f"{name} {_cell(found.columns[name][numbers[0]])}" for name in list(found.columns)[: found.keys]
         )
@@ -330,14 +330,14 @@ def _status(args: argparse.Namespace) -> int:
 
         print(json.dumps(asdict(counts)))
         return 0
-    told = {
+    shown = {
         "done": counts.done,
         "failed": counts.failed,
         "made by another version of the model": counts.stale,
         "made for other code or arguments": counts.superseded,
         "damaged": counts.damaged,
     }
-    for what, number in told.items():
+    for what, number in shown.items():
         if number or what == "done":
             print(f"{number:,} {what}")
     if counts.failed:

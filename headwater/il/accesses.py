@@ -109,16 +109,16 @@ class Pending:
             own = scaled and a.same(b) and all(offset == other for other in earlier.offsets)
             return None if own else 0
         key = (a.numbers.tobytes(), b.numbers.tobytes())
-        apart = self.distances.get(key)
-        if apart is None:
-            apart = self.distances[key] = self._between(a.numbers, b.numbers)
+        between = self.distances.get(key)
+        if between is None:
+            between = self.distances[key] = self._between(a.numbers, b.numbers)
         further = offset - earlier.starts()
         # They conflict if the later one begins by less than its size before, or by less than the other's size after.
         if not earlier.step:
-            at = np.searchsorted(apart, -later.size - further, side="right")
-            near = np.append(apart, np.int64(1) << 62)[at] < earlier.size - further
+            at = np.searchsorted(between, -later.size - further, side="right")
+            near = np.append(between, np.int64(1) << 62)[at] < earlier.size - further
         else:
-            distances = apart[:, None] + further[None, :]
+            distances = between[:, None] + further[None, :]
             trips = np.round(distances / -earlier.step).astype(np.int64)
             near = np.zeros(len(further), bool)
             for more in (-1, 0, 1):

@@ -95,7 +95,7 @@ class _Loop:
     depth: int
     is_switch: bool = False
     left: list[_Way] = field(default_factory=list)
-    again: list[_Way] = field(default_factory=list)
+    continued: list[_Way] = field(default_factory=list)
     below: list[tuple[Form, int, bool]] = field(default_factory=list)
     """What is below a number in each trip, or the loop ends; whether that is before the trip accesses memory."""
     accesses: int = 0
@@ -318,7 +318,7 @@ class _Analysis:
         if conditional:
             uniform = self.is_uniform_branch(made) and uniform
         assert self.state is not None
-        (loop.left if leaves else loop.again).append((self.state.changes(loop.base), uniform))
+        (loop.left if leaves else loop.continued).append((self.state.changes(loop.base), uniform))
         if leaves and conditional and len(self.branches) == loop.depth and made.mnemonic.startswith("break_logical"):
             symbols = self.source(made.operands[0], "U", 0, made).symbols
             known = self.less.get(symbols[0][0]) if len(symbols) == 1 else None
@@ -385,12 +385,12 @@ class _Analysis:
             sums = {key: self.fresh(key not in varying) for key in changed}
             head = {k: s if k in varying else (base.get(k) or zero).plus(s) for k, s in sums.items()}
             loop = self.trip(body, at, end, base, head)
-            uniform = all(way for _, way in loop.again)
+            uniform = all(way for _, way in loop.continued)
             wrong, steps = set(), {}
             for key in changed:
                 if key in varying:
                     continue
-                changes = [way.get(key, head[key]).plus(head[key], -1) for way, _ in loop.again]
+                changes = [way.get(key, head[key]).plus(head[key], -1) for way, _ in loop.continued]
                 is_uniform_source = all(change.same(changes[0]) for change in changes)
                 if not all(change.uniform and (is_uniform_source or uniform) for change in changes):
                     wrong.add(key)
@@ -415,7 +415,7 @@ class _Analysis:
         stopped = self.block(body[: end + 1], at + 1, "endloop")
         assert stopped == end
         loop = self.loops.pop()
-        self.arrive(loop.again, base, True)
+        self.arrive(loop.continued, base, True)
         return loop
 
     def assigned(self, body: Sequence[Instruction]) -> set[Key]:

@@ -53,14 +53,14 @@ def compare(name: str, ours: Array, theirs: Array, tolerance: float | None = Non
     a, b = ours.astype(np.float64), theirs.astype(np.float64)
     finite = np.isfinite(a) & np.isfinite(b)
     with np.errstate(all="ignore"):
-        apart = np.where(same, 0.0, np.where(finite, np.abs(a - b), np.inf))
+        distance = np.where(same, 0.0, np.where(finite, np.abs(a - b), np.inf))
         kept = b[np.isfinite(b)]
         typical = float(np.sqrt(np.mean(kept * kept))) if kept.size else 0.0
         scale = np.maximum(np.where(np.isfinite(b), np.abs(b), 0.0), typical)
-        wrong = ~same & ~(apart <= limit * scale)
-    largest_apart = float(apart.max(initial=0.0))
+        wrong = ~same & ~(distance <= limit * scale)
+    largest_distance = float(distance.max(initial=0.0))
     return Difference(
-        name, ours.size, largest_apart, _ulps(ours, theirs, finite), int(wrong.sum()), _first(wrong), limit
+        name, ours.size, largest_distance, _ulps(ours, theirs, finite), int(wrong.sum()), _first(wrong), limit
     )
 
 

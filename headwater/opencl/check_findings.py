@@ -18,7 +18,7 @@ STORED, BRANCH, ADDRESS, ARGUMENT = range(1, 5)
 
 GLOBAL_ID, LOCAL_ID = "_Z13get_global_idj", "_Z12get_local_idj"
 """The functions that say which work-item it is, of all and of its group."""
-_TOLD = 10
+_MOST_FINDINGS = 10
 """Findings that a message tells."""
 
 _USES = {
@@ -49,8 +49,8 @@ def format_of(names: Sequence[str]) -> str:
 def fault(texts: Sequence[str]) -> KernelFault:
     """The KernelFault that tells findings, the first of them."""
     more = f"\n\nand {len(texts) - 1} more:\n\n" if len(texts) > 1 else ""
-    rest = f"\n\n… and {len(texts) - _TOLD} more places" if len(texts) > _TOLD else ""
-    return KernelFault(texts[0] + more + "\n\n".join(texts[1:_TOLD]) + rest)
+    rest = f"\n\n… and {len(texts) - _MOST_FINDINGS} more places" if len(texts) > _MOST_FINDINGS else ""
+    return KernelFault(texts[0] + more + "\n\n".join(texts[1:_MOST_FINDINGS]) + rest)
 
 
 def beside(error: KernelFault, texts: Sequence[str]) -> KernelFault:

@@ -295,7 +295,7 @@ def vectorised(
     guard = None if resumable or kernel.cfg.irreducible else entry_guard(kernel.function, kernel.cfg, shapes)
     # One by one, as they are done again, work-items would not be in step.
     alone = resumable or layout.lanes == 1 or any(kernel.in_step)
-    again = frozenset() if alone else restartable(kernel.function, kernel.cfg)
+    restarts = frozenset() if alone else restartable(kernel.function, kernel.cfg)
     gives_up, single = guard is not None, False
     uneven = uneven_loops(kernel.function, kernel.cfg) if layout.lanes == 1 else frozenset()
     place: Place | None = None
@@ -311,9 +311,9 @@ def vectorised(
             kernel.cfg,
             chunk,
             dict(interleaved),
-            together=kernel.cfg.entry if passed is not None else "",
+            uniform_block=kernel.cfg.entry if passed is not None else "",
             # One by one, work-items cannot wait for each other.
-            restartable=again if not is_masked or not kernel.has_barrier else frozenset(),
+            restartable=restarts if not is_masked or not kernel.has_barrier else frozenset(),
         )
         gives_up |= bool(shapes.assumed)
         single |= is_masked and bool(shapes.assumed)
@@ -335,7 +335,7 @@ def vectorised(
             sizes=sizes,
             uneven=uneven,
             lines=place is not None,
-            apart=not gathers().have_masks,
+            unmasked_gathers=not gathers().have_masks,
             strips=strips,
             fetches=not by_lines,
         )

@@ -359,7 +359,7 @@ def _signed_zeros_chosen(module: Module) -> bool:
             made = compared.get(test.text)
             if made is None or made.detail[1:] not in _MIRRORED or inst.ty.scalar.text != "float":
                 continue
-            first, second = (all(map(_alike, made.args, order)) for order in (chosen, chosen[::-1]))
+            first, second = (all(map(_may_be_equal, made.args, order)) for order in (chosen, chosen[::-1]))
             if not (first or second) or (made.detail, first) in _SAME_ZEROS:
                 continue
             if {"nsz", "fast"} & {*made.flags, *inst.flags} or any(_never_zero(value) for value in made.args):
@@ -376,7 +376,7 @@ def _signed_zeros_chosen(module: Module) -> bool:
     return module.each(change)
 
 
-def _alike(one: Value, other: Value) -> bool:
+def _may_be_equal(one: Value, other: Value) -> bool:
     """Whether LLVM may find two operands to be the same number, or some of their components."""
     if one.text == other.text or "poison" in (one.text, other.text) or one.is_local or other.is_local:
         return one.text == other.text

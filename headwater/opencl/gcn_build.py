@@ -38,13 +38,13 @@ def build(source: str, filename: str, options: str, settings: Settings) -> GcnBu
     processor, version = settings.processor, settings.version
     made = front(source, filename, options, processor, version)
     kernels = _chosen(made.kernels, settings.only, filename)
-    apart = settings.emit == "hsaco" and not settings.checked
-    ir = made.ir if apart else made.whole()
+    separate_tables = settings.emit == "hsaco" and not settings.checked
+    ir = made.ir if separate_tables else made.whole()
     with located_at_calls(source, filename, lambda: made.ir), located_at_largest(source, filename, options):
         code, note = _generate(ir, [k.symbol for k in kernels.values()], filename, source, settings)
     if settings.emit == "hsaco":
         machine = ("-target", GCN_TRIPLE, f"-mcpu={processor}", f"-mcode-object-version={version}")
-        code = link(code, *([tables.object_code(made.tables, machine)] if apart and made.tables else []))
+        code = link(code, *([tables.object_code(made.tables, machine)] if separate_tables and made.tables else []))
     return GcnBuild(code, processor, kernels, made.warnings + note, digests(made.includes), made.variable_bytes)
 
 

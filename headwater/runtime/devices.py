@@ -197,8 +197,8 @@ def device_for(target: str) -> SimulatedDevice:
     isas = {**ISA_OF_TARGET, **GENERATION_OF_TARGET}
     devices = all_devices()
     exact = [device for device in devices if device.chip.target == target]
-    alike = [device for device in devices if isas.get(device.chip.target) == isas.get(target, target)]
-    found = [*exact, *alike]
+    compatible = [device for device in devices if isas.get(device.chip.target) == isas.get(target, target)]
+    found = [*exact, *compatible]
     if not found:
         targets = ", ".join(sorted({device.chip.target for device in devices}))
         raise DeviceError(f"no chip executes machine code for {target}", hint=f"those known execute {targets}")

@@ -52,7 +52,7 @@ def minimise(
         groups = grouped(one for search, some in zip(running, batch, strict=True) for one in search.new(some))
         whole.add(Run(groups, store, engine, progress).run())
         for search, some in zip(running, batch, strict=True):
-            search.tell(some, column, store)
+            search.learn(some, column, store)
     return [one.best.row for one in searches if one.best is not None], whole
 
 
@@ -94,7 +94,7 @@ class _Search:
         found = {one.place: one.candidate for one in some if one.candidate and one.place not in self._known}
         return list(found.values())
 
-    def tell(self, some: Sequence[_Asked], column: str, store: Store) -> None:
+    def learn(self, some: Sequence[_Asked], column: str, store: Store) -> None:
         """Have the next suggestions learn from the rows of these."""
         for one in some:
             if one.candidate is not None and one.place not in self._known:

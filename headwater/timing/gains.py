@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WORTH: Final = 0.02
 """What saves less of the time is not named."""
-_TOLD: Final = 3
+_MOST_NAMED: Final = 3
 SHAPE_ITEMS: Final = (64, 128, 256)
 """Work-items of the work-groups that are tried."""
 
@@ -99,9 +99,9 @@ def sentence(found: Sequence[Gain]) -> str:
     """What would help, in one sentence; "" if nothing was tried."""
     if not found:
         return ""
-    told = [f"{gain.what} would save {gain.saved:.0%}" for gain in found if gain.saved >= WORTH][:_TOLD]
-    if told:
-        return f"{', '.join(told)[0].upper()}{', '.join(told)[1:]}."
+    named = [f"{gain.what} would save {gain.saved:.0%}" for gain in found if gain.saved >= WORTH][:_MOST_NAMED]
+    if named:
+        return f"{', '.join(named)[0].upper()}{', '.join(named)[1:]}."
     most = max(gain.saved for gain in found)
     return f"None of {len(found)} changes that were tried would save more than {max(most, 0):.1%}."
 

@@ -24,7 +24,7 @@ WAIT_COLOURS: Final = {
 """The colour of each wait, the same on all pages."""
 _CURVE: Final = 4
 """Values of a figure from which on times are shown as a curve."""
-_MOST_TOLD: Final = 16
+_MOST_SHOWN: Final = 16
 """Reports that are shown in full, some 30 KB each: of sweeps the table has the others."""
 _FOOT: Final = (
     "Made by headwater simulate. docs/timing.md of Headwater says what is modelled, docs/accuracy.md how true it is."
@@ -39,7 +39,7 @@ def page(reports: Sequence[Report]) -> str:
     heading = f"{first.kernel} on {first.chip.name}" if len(reports) == 1 else ", ".join(kernels)
     whole, group = (" × ".join(f"{n:,}" for n in size) for size in (first.global_size, first.local_size))
     parts = [_side_by_side(reports, names)] if len(reports) > 1 else []
-    parts.append(one_by_one(names[:_MOST_TOLD], [_one(report) for report in reports[:_MOST_TOLD]]))
+    parts.append(one_by_one(names[:_MOST_SHOWN], [_one(report) for report in reports[:_MOST_SHOWN]]))
     return document(f"{heading}: simulation", heading, f"{whole} work-items in groups of {group}", parts, _FOOT)
 
 
@@ -129,13 +129,13 @@ def fragment(report: Report) -> str:
     """What a notebook shows of a report."""
     whole, group = (" × ".join(f"{n:,}" for n in size) for size in (report.global_size, report.local_size))
     sizes = f"{whole} work-items in groups of {group}, {report.cycles:,} cycles"
-    told = [(gain.what, units.seconds(gain.seconds), f"{gain.saved:+.1%}") for gain in report.gains]
+    gains = [(gain.what, units.seconds(gain.seconds), f"{gain.saved:+.1%}") for gain in report.gains]
     return notebook.fragment(
         notebook.heading(f"{report.kernel} on {report.chip.name}: {units.seconds(report.seconds)}", sizes),
         f"<p>{escape(report.bottleneck)}</p>",
         causes(report),
         bars((unit.name, unit.busy, f"{unit.busy:.1%}", "") for unit in report.units),
-        table(("what if", "time", "saved"), told, (1, 2)) if told else "",
+        table(("what if", "time", "saved"), gains, (1, 2)) if gains else "",
     )
 
 

@@ -281,15 +281,15 @@ class Pool:
         process = await self._process("headwater.ui.worker", folder, asyncio.subprocess.PIPE)
         worker = _Worker(process, folder)
         self._all.add(worker)
-        told = None
+        greeting = None
         try:
-            told = json.loads(await asyncio.wait_for(worker.read(), _START_SECONDS))
+            greeting = json.loads(await asyncio.wait_for(worker.read(), _START_SECONDS))
         except (EOFError, TimeoutError):
             raise Failure("InternalError", "a worker could not be started") from None
         finally:
-            if told is None:  # or who asked wants it no more
+            if greeting is None:  # or who asked wants it no more
                 self._soon(self._drop(worker))
-        self.confined = self.confined and bool(told["confined"])
+        self.confined = self.confined and bool(greeting["confined"])
         return worker
 
     def _soon(self, work: Coroutine[Any, Any, None]) -> None:

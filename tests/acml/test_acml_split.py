@@ -69,7 +69,7 @@ def test_tiles_of_one_queue_make_the_whole(monkeypatch, m):
     a, b = rng.random((m, 30)), rng.random((30, 20))
     made = split.plan(m, 20, 30, a.dtype, ways)
     made.chosen = ways
-    assert np.allclose(split.together(a, b, made), a @ b)
+    assert np.allclose(split.split_product(a, b, made), a @ b)
     assert sum(made.shares.values()) == m == sum(map(sum, (way.rows for way in ways)))
     assert {"near": sum(ways[0].rows), "far": sum(ways[1].rows)} == made.shares
 
@@ -81,7 +81,7 @@ def test_blas_leaves_a_processor_for_each_way_that_needs_one(monkeypatch):
     a = np.ones((200, 50))
     made = split.plan(200, 50, 50, a.dtype, ways)
     made.chosen = ways
-    split.together(a, np.ones((50, 50)), made)
+    split.split_product(a, np.ones((50, 50)), made)
     assert set(ways[0].limits) == {1}
 
 
@@ -94,7 +94,7 @@ def test_a_way_that_fails_raises_and_no_thread_is_left(monkeypatch):
     made.chosen = ways
     before = threading.active_count()
     with pytest.raises(KernelFault, match="out of memory"):
-        split.together(a, np.ones((30, 30)), made)
+        split.split_product(a, np.ones((30, 30)), made)
     assert threading.active_count() == before
 
 

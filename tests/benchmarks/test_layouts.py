@@ -10,7 +10,7 @@ from headwater.vectorise.layout import Layout
 
 
 def test_names_of_layouts_are_read_back():
-    for layout in layouts.fitting((256, 16, 1), (0, 1)):
+    for layout in layouts.layouts_within((256, 16, 1), (0, 1)):
         assert layouts.parse_layout(layouts.layout_name(layout)) == layout
     for text in ("16x8/1", "16x8y/8", "8x4/2"):
         assert layouts.layout_name(layouts.parse_layout(text)) == text
@@ -20,10 +20,10 @@ def test_names_of_layouts_are_read_back():
 
 
 def test_chunks_are_no_larger_than_the_group():
-    assert {layouts.layout_name(x) for x in layouts.fitting((8, 2, 1), (0, 1))} == {
+    assert {layouts.layout_name(x) for x in layouts.layouts_within((8, 2, 1), (0, 1))} == {
         *("1x1", "1x2", "1x4", "1x8", "1x2y", "4x1", "4x2", "4x2y", "8x1", "8x2y")
     }
-    assert not any(layout.row_dim for layout in layouts.fitting((64, 64, 1), (0,)) if layout.rows > 1)
+    assert not any(layout.row_dim for layout in layouts.layouts_within((64, 64, 1), (0,)) if layout.rows > 1)
 
 
 def test_a_sweep_has_the_chosen_layout_and_right_results():
@@ -53,8 +53,8 @@ def test_factors_name_kernels_and_sides_that_exist(monkeypatch):
         module = layouts.host.load(case.source.read_text(), str(case.source), case.options)
         group = layouts._group(module, launch)
         forced = [layouts.parse_layout(side) for side in {claim.slow, claim.fast} - {"chosen", "masks"}]
-        fitting = layouts.fitting(group, module.facts(claim.kernel).dims)
-        assert all(replace(layout, strip=0) in fitting for layout in forced)
+        candidates = layouts.layouts_within(group, module.facts(claim.kernel).dims)
+        assert all(replace(layout, strip=0) in candidates for layout in forced)
     monkeypatch.setattr(layouts, "_claims", lambda base: [c for c in claims if c.case == "histogram"])
     (found,) = layouts.check_claims(quick=True, rounds=3)
     assert found["wrong"] == []

@@ -94,14 +94,14 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
 
 
 def _fourier(
-    name: str, again: bool, a: Any, s: Any = None, axis: Any = None, norm: str | None = None, **options: Any
+    name: str, may_repeat: bool, a: Any, s: Any = None, axis: Any = None, norm: str | None = None, **options: Any
 ) -> Any:
     """NumPy's names: n and axis for one dimension, s and axes for more."""
     length = options.pop("n", s)
     where = options.pop("axes", axis)
     if options.pop("out", None) is not None or options:
         return NotImplemented
-    return fourier.call(name, a, a.device, length, where, norm, again)
+    return fourier.call(name, a, a.device, length, where, norm, may_repeat)
 
 
 _OPTIONS = {"n", "s", "axis", "axes", "norm", "overwrite_x", "workers", "plan"}

@@ -242,8 +242,8 @@ def _complex(value: Any, device: Device) -> Stream:
     return on_device(value, device, np.dtype(np.complex64 if single else np.complex128))
 
 
-def _axes(value: Any, s: Sequence[int] | None, axes: Any, again: bool) -> list[tuple[int, int]]:
-    """Each axis with its length after cutting or padding; ``again``: an axis may be there twice."""
+def _axes(value: Any, s: Sequence[int] | None, axes: Any, may_repeat: bool) -> list[tuple[int, int]]:
+    """Each axis with its length after cutting or padding; ``may_repeat``: an axis may be there twice."""
     if axes is None:
         axes = range(value.ndim) if s is None else range(value.ndim - len(s), value.ndim)
     axes = [axes] if hasattr(axes, "__index__") else list(axes)
@@ -259,30 +259,30 @@ def _axes(value: Any, s: Sequence[int] | None, axes: Any, again: bool) -> list[t
         if n < 1:
             raise ValueError(f"invalid number of data points ({n}) specified")
         found.append((axis, n))
-    if not again and len({axis for axis, _ in found}) != len(found):
+    if not may_repeat and len({axis for axis, _ in found}) != len(found):
         raise ValueError("all axes must be unique")
     return found
 
 
 def complex_transform(
-    value: Any, device: Device, s: Any, axes: Any, norm: str | None, forward: bool, again: bool
+    value: Any, device: Device, s: Any, axes: Any, norm: str | None, forward: bool, may_repeat: bool
 ) -> Stream:
     """fftn and ifftn, and with one axis fft and ifft."""
     found = _complex(value, device)
-    wanted = _axes(found, s, axes, again)
+    wanted = _axes(found, s, axes, may_repeat)
     for axis, n in reversed(wanted):
         found = _transform(found, axis, n, 1 if forward else -1, _scale(n, norm, forward))
     return found.copy() if not wanted else found
 
 
 def real_transform(
-    value: Any, device: Device, s: Any, axes: Any, norm: str | None, forward: bool, again: bool
+    value: Any, device: Device, s: Any, axes: Any, norm: str | None, forward: bool, may_repeat: bool
 ) -> Stream:
     """rfftn (or, backward, ihfft's kind): the last axis is kept to its first half."""
     if operand(value).dtype.kind == "c":
         raise TypeError("x must be a real sequence")
     found = _complex(value, device)
-    wanted = _axes(found, s, axes, again)
+    wanted = _axes(found, s, axes, may_repeat)
     if not wanted:
         raise ValueError("at least 1 axis must be transformed")
     axis, n = wanted[-1]
@@ -309,12 +309,14 @@ def _kept(value: Stream, axis: int, length: int) -> Stream:
     return made
 
 
-def real_result(value: Any, device: Device, s: Any, axes: Any, norm: str | None, forward: bool, again: bool) -> Stream:
+def real_result(
+    value: Any, device: Device, s: Any, axes: Any, norm: str | None, forward: bool, may_repeat: bool
+) -> Stream:
     """irfftn (or, forward, hfft's kind): of a first half, real numbers."""
     found = _complex(value, device)
     if s is None and axes is None:
         axes = range(found.ndim)
-    wanted = _axes(found, s, axes, again)
+    wanted = _axes(found, s, axes, may_repeat)
     if not wanted:
         raise ValueError("at least 1 axis must be transformed")
     axis, n = wanted[-1]
@@ -347,11 +349,11 @@ def call(
     n: Any = None,
     axis: Any = None,
     norm: str | None = None,
-    again: bool = False,
+    may_repeat: bool = False,
 ) -> Stream:
     """The transform that `scipy.fft` calls ``name``; ``n`` and ``axis`` are s and axes for more dimensions.
 
-    ``again``: an axis may be there twice, which NumPy allows and SciPy does not.
+    ``may_repeat``: an axis may be there twice, which NumPy allows and SciPy does not.
     """
     if name not in NAMES:
         raise UsageError(f"no transform {name!r}")
@@ -365,10 +367,10 @@ def call(
     forward = not name.startswith("i")
     base = name.removeprefix("i")
     if base.startswith("rfft"):
-        return (real_transform if forward else real_result)(value, device, s, axes, norm, forward, again)
+        return (real_transform if forward else real_result)(value, device, s, axes, norm, forward, may_repeat)
     if base.startswith("hfft"):
-        return (real_result if forward else real_transform)(value, device, s, axes, norm, forward, again)
-    return complex_transform(value, device, s, axes, norm, forward, again)
+        return (real_result if forward else real_transform)(value, device, s, axes, norm, forward, may_repeat)
+    return complex_transform(value, device, s, axes, norm, forward, may_repeat)
 
 
 NAMES = tuple(f"{inverse}{kind}fft{end}" for kind in ("", "r", "h") for end in ("", "2", "n") for inverse in ("", "i"))

@@ -65,7 +65,7 @@ def launch(
     template = sgpr_template(abi, packet, queue)
     scratch_bytes = max(abi.scratch_lane_bytes, 4) * LANES * -(-_items(group) // LANES)
     scratch = memory.allocate(scratch_bytes)
-    together = _synchronises(kernel, code, fetch)
+    synchronised = _synchronises(kernel, code, fetch)
     groups: list[list[Wave]] = []
     for z, y, x in product(*(range(-(-sizes[axis] // group[axis])) for axis in (2, 1, 0))):
         lds = LocalMemory("LDS", bytearray(lds_bytes))
@@ -79,7 +79,7 @@ def launch(
             _registers(wave, abi, template, kernarg, preloaded, (x, y, z), actual, index)
             waves.append(wave)
         groups.append(waves)
-        if together:
+        if synchronised:
             scratch = memory.allocate(scratch_bytes)
         else:
             run_groups(groups, fetch, limit=limit, watch=watch)

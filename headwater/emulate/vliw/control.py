@@ -51,8 +51,8 @@ class Control(Protocol):
     def loop(self, pc: int) -> str: ...
     def loop_end(self, pc: int) -> str: ...
 
-    def leave(self, lanes: str, again: bool, pc: int) -> str:
-        """Lanes leave the loop, or (``again``) wait for its end."""
+    def leave(self, lanes: str, continues: bool, pc: int) -> str:
+        """Lanes leave the loop, or (``continues``) wait for its end."""
         ...
 
     def kill(self, lanes: str) -> None: ...
@@ -206,9 +206,9 @@ class Known:
         self._store(self.b.emit(f"select i1 {more}, i64 {live}, i64 {entry}"), "active")
         return more
 
-    def leave(self, lanes: str, again: bool, pc: int) -> str:
+    def leave(self, lanes: str, continues: bool, pc: int) -> str:
         left = self._take("active", 0, lanes)
-        if not again:
+        if not continues:
             self._take("loop_live", len(self.loops) - 1, lanes)
         for n in range(self.loops[-1], self.depth):
             left = self.b.emit(f"or i64 {left}, {self._take('stack', n, lanes)}")
@@ -269,8 +269,8 @@ class Counted:
     def loop_end(self, pc: int) -> str:
         return self.flow("hw_cf_loop_end", f"i64 {pc}")
 
-    def leave(self, lanes: str, again: bool, pc: int) -> str:
-        return self.flow("hw_cf_leave", f"i64 {lanes}", f"i64 {int(again)}", f"i64 {pc}")
+    def leave(self, lanes: str, continues: bool, pc: int) -> str:
+        return self.flow("hw_cf_leave", f"i64 {lanes}", f"i64 {int(continues)}", f"i64 {pc}")
 
     def kill(self, lanes: str) -> None:
         self.b.declare("declare hidden void @hw_cf_kill(ptr, i64)")

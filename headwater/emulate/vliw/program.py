@@ -226,8 +226,8 @@ def straight(program: Program) -> list[range]:
         if cf.row.name in LEAVING and loop is not None:
             following = {index + 1, loop[1]}
         begins |= following - {index + 1}
-        alike = index + 1 < count and not _has_lanes(shader.cf[index + 1])
-        if following != {index + 1} or (_changes_lanes(cf) and not alike):
+        same_lanes = index + 1 < count and not _has_lanes(shader.cf[index + 1])
+        if following != {index + 1} or (_changes_lanes(cf) and not same_lanes):
             begins.add(index + 1)
     starts = sorted(at for at in begins if at < count)
     return [range(start, end) for start, end in zip(starts, [*starts[1:], count], strict=True)]
@@ -307,13 +307,13 @@ class _Lanes:
             return _Lanes(False)
         return _Lanes(self.stack[-count], self.stack[:-count], self.loops)
 
-    def left(self, again: bool) -> _Lanes:
+    def left(self, continues: bool) -> _Lanes:
         """After some lanes have left the loop, or wait for its end."""
         if not self.loops:
             return _Lanes(False)
         base, entry, live = self.loops[-1]
         stack = (*self.stack[:base], *(False for _ in self.stack[base:]))
-        return _Lanes(False, stack, (*self.loops[:-1], (base, entry, live and again)))
+        return _Lanes(False, stack, (*self.loops[:-1], (base, entry, live and continues)))
 
 
 def _full(shader: Shader, loop_ends: dict[int, int]) -> list[bool]:
@@ -370,8 +370,8 @@ def _after(shader: Shader, index: int, state: _Lanes, loop_ends: dict[int, int])
         if not state.loops:
             return [(following, _Lanes(False))]
         base, entry, live = state.loops[-1]
-        again = _Lanes(live, state.stack[:base], state.loops)
-        return [(target(cf), again), (following, _Lanes(entry, state.stack[:base], state.loops[:-1]))]
+        next_trip = _Lanes(live, state.stack[:base], state.loops)
+        return [(target(cf), next_trip), (following, _Lanes(entry, state.stack[:base], state.loops[:-1]))]
     if name in ("LOOP_BREAK", "LOOP_CONTINUE"):
         left = state.left(name == "LOOP_CONTINUE")
         ends = [end for start, end in loop_ends.items() if start < index < end]

@@ -239,11 +239,11 @@ def _loop_end(shader: Shader, start: int) -> int:
     raise KernelFault("a loop has no end")
 
 
-def _leave(shader: Shader, wave: Wave, lanes: Array, again: bool, at: int) -> int:
+def _leave(shader: Shader, wave: Wave, lanes: Array, continues: bool, at: int) -> int:
     """Lanes leave the innermost loop, or wait for its end."""
     loop = wave.loops[-1]
     wave.active &= ~lanes
-    if not again:
+    if not continues:
         loop.live &= ~lanes
     left = wave.active.copy()
     for n in range(loop.base, len(wave.stack)):

@@ -509,10 +509,10 @@ def _path(path: Path, words: Array) -> Array:
     found["segment"] = words & 0xFFFF
     found["active"] = words >> LANES_SHIFT & LANES_MASK
     found["repeat"] = often
-    again = np.flatnonzero(begins & (found["active"] == REPEATED))
+    repeats = np.flatnonzero(begins & (found["active"] == REPEATED))
     parts: list[Array] = []
     done = 0
-    for end in map(int, again):
+    for end in map(int, repeats):
         start = end - int(found["segment"][end])
         if start < done or start == end:
             raise UsageError(f"{path}: the trace is damaged", hint="record it again")

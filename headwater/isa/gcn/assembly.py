@@ -275,18 +275,18 @@ def _write_descriptor(writer: _Writer, kernel: KernelObject) -> None:
     put("private_segment_fixed_size", kernel.private_segment_bytes)
     put("kernarg_size", kernel.kernarg_bytes)
     put("user_sgpr_count", kernel.user_sgpr_count)
-    has_told_scratch = not traits.has_architected_scratch
+    passes_scratch = not traits.has_architected_scratch
     for name in ("private_segment_buffer", "dispatch_ptr", "queue_ptr", "kernarg_segment_ptr", "dispatch_id"):
-        if has_told_scratch or name != "private_segment_buffer":
+        if passes_scratch or name != "private_segment_buffer":
             put(f"user_sgpr_{name}", getattr(kernel, f"enable_{name}"))
     if traits.preloads_arguments:
         put("user_sgpr_kernarg_preload_offset", kernel.preload[0])
         put("user_sgpr_kernarg_preload_length", kernel.preload[1])
-    if has_told_scratch:
+    if passes_scratch:
         put("user_sgpr_flat_scratch_init", kernel.enable_flat_scratch_init)
     put("user_sgpr_private_segment_size", kernel.enable_private_segment_size)
     put("uses_dynamic_stack", properties >> 11 & 1)
-    wanted = "system_sgpr_private_segment_wavefront_offset" if has_told_scratch else "enable_private_segment"
+    wanted = "system_sgpr_private_segment_wavefront_offset" if passes_scratch else "enable_private_segment"
     put(wanted, kernel.enable_wave_offset)
     for axis, on in zip("xyz", kernel.enable_workgroup_id, strict=True):
         put(f"system_sgpr_workgroup_id_{axis}", on)
@@ -299,7 +299,7 @@ def _write_descriptor(writer: _Writer, kernel: KernelObject) -> None:
     _, last = traits.scalar_groups[0]
     put("next_free_sgpr", min(max(((rsrc1 >> 6 & 15) + 1) * 8 - extra, 0), last))
     put("reserve_vcc", 1)
-    if traits.has_flat and has_told_scratch:
+    if traits.has_flat and passes_scratch:
         put("reserve_flat_scratch", 1)
     if traits.has_unified_registers:
         put("accum_offset", kernel.accum_offset)

@@ -385,9 +385,9 @@ def div_fixup_{T}(quotient: {T}, denominator: {T}, numerator: {T}):
     invalid = ((n == 0) & (d == 0)) | ((n == infinite) & (d == infinite))
     huge = (d == 0) | (n == infinite)
     tiny = (d == infinite) | (n == 0)
-    apart = exponent_{T}(numerator) - exponent_{T}(denominator)
+    gap = exponent_{T}(numerator) - exponent_{T}(denominator)
     over = as_{U}(abs(quotient)) | sign
-    plain = sign if apart < {UNDER} else (sign | infinite if isnan(quotient) & {OVER} else over)
+    plain = sign if gap < {UNDER} else (sign | infinite if isnan(quotient) & {OVER} else over)
     special = sign | infinite if huge else (sign if tiny else plain)
     result = as_{T}(nan if invalid else special)
     return quiet(numerator) if isnan(numerator) else (quiet(denominator) if isnan(denominator) else result)
@@ -431,11 +431,11 @@ def quotient_denormal_{T}(numerator: {T}, denominator: {T}):
     """Of a normal denominator, whether the quotient is below all normal numbers."""
     tiny = denormal_{T}(numerator)
     normal = ldexp(numerator, {UP}) if tiny else numerator
-    apart = exponent_{T}(normal) - exponent_{T}(denominator) - (i32({UP}) if tiny else 0)
+    gap = exponent_{T}(normal) - exponent_{T}(denominator) - (i32({UP}) if tiny else 0)
     low = ({U}(1) << {M}) - 1
     less = (as_{U}(normal) & low) < (as_{U}(denominator) & low)
     finite = exponent_{T}(denominator) < {E}
-    return finite & ((apart < 1 - {B}) | ((apart == 1 - {B}) & less))
+    return finite & ((gap < 1 - {B}) | ((gap == 1 - {B}) & less))
 
 def far_apart_{T}(numerator: {T}, denominator: {T}):
     return exponent_{T}(numerator) - exponent_{T}(denominator) >= {NEAR}

@@ -228,11 +228,11 @@ class _Function:
             for place, value in enumerate(inst.args):
                 if value.is_local and value.text in self.roots and not self._sees(inst, place):
                     gone |= self.roots[value.text]
-        together = [roots for roots in self.roots.values() if len(roots) > 1]
+        several = [roots for roots in self.roots.values() if len(roots) > 1]
         changed = True
         while changed:  # a pointer is followed if all are that it may be to
             changed = False
-            for roots in together:
+            for roots in several:
                 if roots & (gone | {""}) and not roots <= gone | {""}:
                     gone |= roots
                     changed = True

@@ -36,7 +36,7 @@ CPU_REDUCTION_GROUPS = 256
 # the groups wanted for all threads to have some; the least rows of a stretch, so that partial results are few.
 CPU_SEGMENT = 4096
 CPU_COLUMN_GROUPS = 32
-CPU_STRETCH = 64
+CPU_LEAST_ROWS = 64
 # Rows narrower than this are taken together where order does not matter.
 WIDE_ROWS = 256
 _LEAST_PLANE = 256  # elements; smaller ones are not worth a group each
@@ -114,11 +114,11 @@ def plan_map(kernel: BrookSignature, views: Mapping[str, View], domain: Domain |
         return Launch(entry, *sizes, slots, exact, tests, otherwise)
 
     known = _known(kernel, views, run)
-    fitting = [(entry, remaining(entry.condition, known)) for entry in _choices(kernel, uniform, gpu)]
-    entry, tests = next((entry, tests) for entry, tests in fitting if tests is not None)
+    candidates = [(entry, remaining(entry.condition, known)) for entry in _choices(kernel, uniform, gpu)]
+    entry, tests = next((entry, tests) for entry, tests in candidates if tests is not None)
     if not tests:
         return launch(entry)
-    return launch(entry, tests, launch(next(entry for entry, tests in fitting if tests == ())))
+    return launch(entry, tests, launch(next(entry for entry, tests in candidates if tests == ())))
 
 
 def _known(kernel: BrookSignature, views: Mapping[str, View], run: Shape) -> dict[str, int]:
@@ -338,24 +338,24 @@ def _columns(
     group, segment, wanted, least = (
         (GPU_GROUP, GPU_GROUP, GPU_REDUCTION_GROUPS, GPU_FOLD)
         if gpu
-        else (CPU_GROUP, CPU_SEGMENT, CPU_COLUMN_GROUPS, CPU_STRETCH)
+        else (CPU_GROUP, CPU_SEGMENT, CPU_COLUMN_GROUPS, CPU_LEAST_ROWS)
     )
-    together = max(1, min(WIDE_ROWS // inner, rows // 8)) if kernel.commutative else 1
-    plane, width = rows * inner, inner * together
+    joined_rows = max(1, min(WIDE_ROWS // inner, rows // 8)) if kernel.commutative else 1
+    plane, width = rows * inner, inner * joined_rows
     lines, full = -(-plane // width), plane // width
-    stretches = max(1, min(wanted // (outer * -(-width // segment)), lines // least))
-    while stretches > 1 and (stretches - 1) * -(-lines // stretches) >= full:
-        stretches -= 1
+    ranges = max(1, min(wanted // (outer * -(-width // segment)), lines // least))
+    while ranges > 1 and (ranges - 1) * -(-lines // ranges) >= full:
+        ranges -= 1
 
-    def launch(source: str, width: int, stretches: int, plane: int) -> Launch:
+    def launch(source: str, width: int, ranges: int, plane: int) -> Launch:
         entry = _reduction_entry(kernel, "reduce_columns")
-        slots = _reduction_slots(entry, source, domain=(width, stretches, outer, segment), count=plane)
-        return Launch(entry, (group * -(-width // segment), stretches, outer), (group, 1, 1), slots)
+        slots = _reduction_slots(entry, source, domain=(width, ranges, outer, segment), count=plane)
+        return Launch(entry, (group * -(-width // segment), ranges, outer), (group, 1, 1), slots)
 
-    first = launch(source, width, stretches, plane)
-    if stretches * together == 1:
+    first = launch(source, width, ranges, plane)
+    if ranges * joined_rows == 1:
         return (first,), 0
-    return (first, launch("", inner, 1, stretches * width)), outer * stretches * width
+    return (first, launch("", inner, 1, ranges * width)), outer * ranges * width
 
 
 def _fold(kernel: BrookSignature, source: str, size: int, groups: int, count: int) -> Launch:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from headwater.opencl.kernels import AccessLine, BoundsTest
     from headwater.runtime.host.kernel import HostKernel
 
-_TOLD = 4  # `headwater.vectorise.bounds.code.TOLD`
+_REPORTED_NUMBERS = 4  # `headwater.vectorise.bounds.code.REPORTED_NUMBERS`
 _TEST = "let the kernel compare its index with the number of elements"
 _SHIFT = f"let the kernel leave out the first work-items (`if` or a global offset), or {_TEST}"
 
@@ -55,7 +55,7 @@ class ArrayBounds:
 
     def refusal(self, args: Sequence[Any], task: Task, sizes: Sequence[int]) -> LaunchError:
         """What is wrong with a launch, whose arguments are packed into ``task``."""
-        numbers = (ctypes.c_int64 * (1 + len(sizes) + _TOLD))(1, *sizes)
+        numbers = (ctypes.c_int64 * (1 + len(sizes) + _REPORTED_NUMBERS))(1, *sizes)
         number = self.outside(task.block_address, task.args_address, ctypes.addressof(numbers))
         offset, *item = numbers[1 + len(sizes) :]
         access = self.test.accesses[number - 1]
@@ -105,8 +105,8 @@ class ArrayBounds:
         """The same with its line of the source, if that can be found by compiling it once more."""
         with suppress(HeadwaterError, LookupError):
             found = self._access_lines()
-            told = [(one.position, one.nbytes, one.writes) for one in found]
-            if told != [(one.position, one.nbytes, one.writes) for one in self.test.accesses]:
+            accesses = [(one.position, one.nbytes, one.writes) for one in found]
+            if accesses != [(one.position, one.nbytes, one.writes) for one in self.test.accesses]:
                 return error
             line, column = found[number - 1].line, found[number - 1].column
             from headwater.opencl import units

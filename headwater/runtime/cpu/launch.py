@@ -271,13 +271,13 @@ def _round_up(number: int, multiple: int) -> int:
     return -(-number // multiple) * multiple
 
 
-def _printf(formats: tuple[str, ...], told: list[str]) -> Any:
+def _printf(formats: tuple[str, ...], findings: list[str]) -> Any:
     from headwater.opencl.check_findings import MARK
     from headwater.opencl.printf import callback
 
     def write(text: str) -> None:
         if text.startswith(MARK):  # a finding of code for checks
-            told.append(text)
+            findings.append(text)
         else:
             _print(text)
 

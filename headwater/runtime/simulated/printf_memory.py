@@ -52,20 +52,20 @@ def show(memory: Array, entries: Sequence[str]) -> list[str]:
     Warns, by `RuntimeWarning`, of output that did not fit into the memory and is lost.
     """
     used = int(memory[:4].view(np.uint32)[0])
-    told: list[str] = []
+    findings: list[str] = []
     if used:
         records = bytes(memory[: min(HEADER_BYTES + used, memory.nbytes)])
         printed = texts(records, entries)
-        told = [one for one in printed if one.startswith(MARK)]
+        findings = [one for one in printed if one.startswith(MARK)]
         print("".join(one for one in printed if not one.startswith(MARK)), end="")
-        if (lost := lost_bytes(records)) and not told:
+        if (lost := lost_bytes(records)) and not findings:
             warnings.warn(
                 f"printf's memory of {MEMORY_BYTES:,} bytes was full: records of {lost:,} bytes more are lost; "
                 "print from fewer work-items, or run on the cpu device, which has no such limit",
                 RuntimeWarning,
                 stacklevel=2,
             )
-    return told
+    return findings
 
 
 def read_formats(entries: Sequence[str]) -> dict[int, Format]:

@@ -55,13 +55,13 @@ class Flow:
     def cycles(self, rows: int, registers: int) -> float:
         """An estimate for a vector's worth of work-items where this many rows of them are worked on together."""
         work = max(self.operations, (self.loads + self.shared / rows) / LOAD_PORTS) + self.gathers
-        together, live, once = float(rows), rows * self.live, 0.0
+        in_flight, live, once = float(rows), rows * self.live, 0.0
         if self.loop:
             live = rows * (self.carried + self.held) + self.live - self.carried
         else:  # the next chunk's instructions do not wait for this one's
-            together = max(together, WINDOW / max(1.0, self.instructions))
+            in_flight = max(in_flight, WINDOW / max(1.0, self.instructions))
             once = CHUNK / min(rows, 2)
-        return work + self.chain / (2 * together) + SPILL * max(0.0, live - registers) / rows + once
+        return work + self.chain / (2 * in_flight) + SPILL * max(0.0, live - registers) / rows + once
 
     def rows(self, usual: int, most: int, registers: int) -> int:
         """The best number of rows, a power of two: the usual one, or else the least that costs hardly more."""

@@ -91,7 +91,7 @@ class Shapes:
     """The fixed point of the shape of every value, of the divergence of every branch and of every loop.
 
     ``interleaved`` names private arrays whose lanes lie side by side, element by element (see `private_arrays`).
-    ``together`` is a block after which all lanes are known to go the same way, whatever its condition looks like.
+    ``uniform_block`` is a block after which all lanes are known to go the same way, whatever its condition looks like.
     ``restartable`` names extensions that may be taken to keep their stride: those in ``assumed`` need a test, as code
     that gives up when it fails, not a guard that travels with the value.
     """
@@ -103,14 +103,14 @@ class Shapes:
         layout: Layout,
         interleaved: dict[str, int],
         *,
-        together: str = "",
+        uniform_block: str = "",
         restartable: frozenset[str] = frozenset(),
     ) -> None:
         self.function = function
         self.cfg = cfg
         self.layout = layout
         self.interleaved = interleaved
-        self.together = together
+        self.uniform_block = uniform_block
         self.restartable = restartable
         self.assumed: set[str] = set()
         self.lane_bit = LANE if layout.lanes > 1 else 0
@@ -149,7 +149,7 @@ class Shapes:
                         changed = True
             term = block.term
             if term.op == "br" and term.args:
-                deps = self.shape(term.args[0]).deps if name != self.together else 0
+                deps = self.shape(term.args[0]).deps if name != self.uniform_block else 0
                 if deps != self.branch_deps[name]:
                     self.branch_deps[name] = deps
                     changed = True

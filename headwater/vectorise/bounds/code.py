@@ -19,7 +19,7 @@ from headwater.vectorise.bounds.items import tries
 from headwater.vectorise.bounds.values import MOST_INSTRUCTIONS, TAKEN, Frame, Lines, Values
 from headwater.vectorise.lower.entry import argument_places
 
-TOLD = 4
+REPORTED_NUMBERS = 4
 """Numbers behind the sizes that the function tells of an access: its offset in bytes, and the work-item's global id."""
 
 
@@ -72,7 +72,7 @@ class _Code:
 
 
 def _entry(symbol: str, codes: Sequence[_Code], sized: int) -> str:
-    lines = [f"define i32 @{symbol}({TAKEN}) #1 {{", "entry:", f"  %told = alloca [{TOLD} x i64]"]
+    lines = [f"define i32 @{symbol}({TAKEN}) #1 {{", "entry:", f"  %told = alloca [{REPORTED_NUMBERS} x i64]"]
     first, ends = 0, []
     for number, code in enumerate(codes):
         lines += [
@@ -88,7 +88,7 @@ def _entry(symbol: str, codes: Sequence[_Code], sized: int) -> str:
     lines += ["  %flag = load i64, ptr %sizes", "  %tells = icmp ne i64 %flag, 0"]
     lines += ["  br i1 %tells, label %tell, label %leave", "tell:"]
     lines += [f"  %to = getelementptr i64, ptr %sizes, i64 {sized + 1}"]
-    for number in range(TOLD):
+    for number in range(REPORTED_NUMBERS):
         lines.append(f"  %from{number} = getelementptr i64, ptr %told, i64 {number}")
         lines.append(f"  %number{number} = load i64, ptr %from{number}")
         lines.append(f"  %to{number} = getelementptr i64, ptr %to, i64 {number}")

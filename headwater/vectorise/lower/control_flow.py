@@ -132,7 +132,7 @@ def _write_without_masks(ctx: Lowering, name: str, test: OrderedTest) -> None:
     writer.branch(all_pass(ctx, [test]), go_on, some)
     writer.start(go_on)
     with ctx.scope():
-        write_edges(ctx, name, [name], together=True)
+        write_edges(ctx, name, [name], all_lanes=True)
         writer.jump(fast)
     writer.start(some)
     loop = ctx.plan.cfg.loop_of[name]
@@ -226,6 +226,8 @@ def _go_round(ctx: Lowering, loop: Loop) -> None:
     """Run a divergent loop again if some lane wants to."""
     ctx.cache = {}
     masks: list[str | None] = [class_mask(ctx, loop.header, r) for r in range(ctx.plan.layout.rows)]
-    again = any_lane_of(ctx, masks)
-    assert again is not None
-    ctx.writer.branch(again, block_label(ctx, loop.header), entry_label(ctx, ctx.plan.linear.after_loop[loop.header]))
+    any_left = any_lane_of(ctx, masks)
+    assert any_left is not None
+    ctx.writer.branch(
+        any_left, block_label(ctx, loop.header), entry_label(ctx, ctx.plan.linear.after_loop[loop.header])
+    )

@@ -26,17 +26,17 @@ _MAGIC, _MAGIC_BITS = "6755399441055744.0", 0x4338000000000000
 def divide(ctx: Lowering, inst: Inst) -> None:
     """Write a division by what is no constant, or a constant that asks for care."""
     form = wide_form(ctx, inst)
-    alike = not ctx.plan.shapes.shape(inst.args[1]).deps & LANE
+    uniform = not ctx.plan.shapes.shape(inst.args[1]).deps & LANE
     for component, ty in enumerate(components_of(inst.ty)):
         for row in rows_of(ctx, ctx.plan.shapes.of[inst.name]):
             a = part(ctx, inst.args[0], row, form, component)
-            b = part(ctx, inst.args[1], row, "s" if alike else form, component)
+            b = part(ctx, inst.args[1], row, "s" if uniform else form, component)
             if form == "s":
                 text = _scalar_division(ctx, inst.op, ty, a, b)
             elif ty.bits <= LONGEST_BY_FLOATS:
-                text = (_by_scalar if alike else _by_lanes)(ctx, inst.op, ty, a, b)
+                text = (_by_scalar if uniform else _by_lanes)(ctx, inst.op, ty, a, b)
             else:
-                text = _long_division(ctx, inst.op, ty, a, b, alike=alike)
+                text = _long_division(ctx, inst.op, ty, a, b, uniform=uniform)
             set_part(ctx, inst, row, form, text, component)
 
 
@@ -112,13 +112,13 @@ def _quotient_or_rest(ctx: Lowering, op: str, ty: Type, a: str, b: str, quotient
     return ctx.writer.let(f"sub {wide} {a}, {product}")
 
 
-def _long_division(ctx: Lowering, op: str, ty: Type, a: str, b: str, *, alike: bool) -> str:
-    """As doubles if all lanes' operands are small, else lane by lane. ``b`` is a scalar if it is ``alike``."""
+def _long_division(ctx: Lowering, op: str, ty: Type, a: str, b: str, *, uniform: bool) -> str:
+    """As doubles if all lanes' operands are small, else lane by lane. ``b`` is a scalar if it is ``uniform``."""
     wide, writer = lanes_of(ctx, ty), ctx.writer
     a = writer.let(f"freeze {wide} {a}")
-    b = writer.let(f"freeze {ty if alike else wide} {b}")
-    every = splat(ctx, b, ty) if alike else b
-    whole = _as_doubles(ctx, op, ty, a, b, alike=alike)
+    b = writer.let(f"freeze {ty if uniform else wide} {b}")
+    every = splat(ctx, b, ty) if uniform else b
+    whole = _as_doubles(ctx, op, ty, a, b, uniform=uniform)
     ctx.spills += 1
     slot = f"quotient.{ctx.spills}"
     writer.store_slot(slot, wide, _quotient_or_rest(ctx, op, ty, a, every, whole))
@@ -138,11 +138,11 @@ def _large(ctx: Lowering, op: str, ty: Type, a: str, b: str) -> str:
     return ctx.writer.let(f"icmp ugt {wide} {both}, splat ({ty} {(1 << bits) - 1})")
 
 
-def _as_doubles(ctx: Lowering, op: str, ty: Type, a: str, b: str, *, alike: bool) -> str:
+def _as_doubles(ctx: Lowering, op: str, ty: Type, a: str, b: str, *, uniform: bool) -> str:
     """The quotient of small integers; any number of others."""
     doubles, wide = lanes_of(ctx, DOUBLE), lanes_of(ctx, ty)
     x = _small_as_double(ctx, a)
-    if alike:
+    if uniform:
         quotient = _times_reciprocal(ctx, op, ty, DOUBLE, x, _not_zero(ctx, ty, b))
     else:
         quotient = ctx.writer.let(f"fdiv {doubles} {x}, {_small_as_double(ctx, b)}")

@@ -24,14 +24,14 @@ class _SlotStore(NamedTuple):
 
 
 def write_edges(
-    ctx: Lowering, source: str, targets: list[str], *, together: bool = False, shared: bool = False
+    ctx: Lowering, source: str, targets: list[str], *, all_lanes: bool = False, shared: bool = False
 ) -> None:
-    """Hand the lanes that leave ``source`` over: into the targets' masks and phis. ``together``: all go there;
+    """Hand the lanes that leave ``source`` over: into the targets' masks and phis. ``all_lanes``: all go there;
     ``shared``: only into phis that all rows share."""
     pending: list[_SlotStore] = []
     for target in targets:
         rows = range(ctx.plan.layout.rows)
-        lanes = [None if together else _edge_mask(ctx, source, target, row) for row in rows]
+        lanes = [None if all_lanes else _edge_mask(ctx, source, target, row) for row in rows]
         _collect_masks(ctx, source, target, lanes, pending)
         plain = _is_plain(ctx, source, target)
         for phi in ctx.plan.function.blocks[target].phis:

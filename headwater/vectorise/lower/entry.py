@@ -232,11 +232,11 @@ class _Caller:
         by_name = {v: d for d, v in self.ids.items()}
         lane, row, outer = (by_name[n] for n in ("lane", "row", "outer"))
         resumable = self.entry.frame_bytes is not None
-        again = "agree" if self.entry.agreeing else "outer.end"
+        repeat = "agree" if self.entry.agreeing else "outer.end"
         out = ["round:"]
         if resumable:
             out += [
-                f"  %fresh = phi i1 [ true, %group.run ], [ false, %{again} ]",
+                f"  %fresh = phi i1 [ true, %group.run ], [ false, %{repeat} ]",
                 "  store i32 0, ptr %alive",
             ]
         out += ["  br label %outer.head", "outer.head:"]
@@ -267,8 +267,8 @@ class _Caller:
             + (", [ %lane.m.next, %masked.done ]" if self.entry.masked else ""),
         ]
         if resumable:
-            again = ", [ %chunk.m.next, %masked.done ]" if self.entry.masked else ""
-            out += ["  %chunk.at = phi i64 [ %chunk.r, %lane.start ]" + again]
+            after_masked = ", [ %chunk.m.next, %masked.done ]" if self.entry.masked else ""
+            out += ["  %chunk.at = phi i64 [ %chunk.r, %lane.start ]" + after_masked]
         out += [
             *self._skip_to_masked(),
             "full.head:",

@@ -95,11 +95,11 @@ def _load_guarded(ctx: Lowering, inst: Inst, pointer: Value, row: int, rows: lis
         ends.append(ctx.writer.out.label)
         ctx.writer.jump(names[2])
     ctx.writer.start(names[2])
-    together = []
+    merged = []
     for number, (_, _, ty) in enumerate(pieces_of(ctx, inst.name, inst.ty, ctx.plan.shapes.of[inst.name])):
         choices = ", ".join(f'[ {texts[number]}, %"{end}" ]' for texts, end in zip(found, ends, strict=True))
-        together.append(ctx.writer.let(f"phi {ty} {choices}"))
-    set_pieces(ctx, inst, row, together)
+        merged.append(ctx.writer.let(f"phi {ty} {choices}"))
+    set_pieces(ctx, inst, row, merged)
 
 
 def _load_lanes(ctx: Lowering, inst: Inst, pointer: Value, row: int, rows: list[int], *, wide: bool) -> list[str]:

@@ -68,7 +68,7 @@ def masked_load(
     ctx: Lowering, ty: Type, pointer_type: Type, pointer: str, mask: str, align: int, name: str = "load"
 ) -> str:
     """Write a masked load, or a gather, as ``name`` says."""
-    if name == "gather" and mask != ALL_LANES and ctx.plan.variant.apart:
+    if name == "gather" and mask != ALL_LANES and ctx.plan.variant.unmasked_gathers:
         pointer, mask = _or_nowhere(ctx, pointer_type, pointer, mask), ALL_LANES
     name = _intrinsic_name(name, ty, pointer_type)
     flags = f"<{ty.count} x i1>"
@@ -80,7 +80,7 @@ def masked_store(
     ctx: Lowering, ty: Type, value: str, pointer_type: Type, pointer: str, mask: str, align: int, name: str = "store"
 ) -> None:
     """Write a masked store, or a scatter, as ``name`` says."""
-    if name == "scatter" and mask != ALL_LANES and ctx.plan.variant.apart:
+    if name == "scatter" and mask != ALL_LANES and ctx.plan.variant.unmasked_gathers:
         pointer, mask = _or_nowhere(ctx, pointer_type, pointer, mask), ALL_LANES
     name = _intrinsic_name(name, ty, pointer_type)
     flags = f"<{ty.count} x i1>"

@@ -30,8 +30,8 @@ class Variant:
     ``checked`` ones test every access; ``streaming`` names pointer parameters stored around the caches on demand;
     ``sizes``: for checked code, the pointer types and bytes of __local variables, constants and struct arguments.
     ``uneven``: headers of loops whose trips differ from work-item to work-item, in code for one at a time. ``lines``:
-    streaming stores begin at cache lines, as lines of chunks are begun so that they do. ``apart``: the processor has no
-    gathers and scatters with masks. ``strips``: loops that some rows run after the others, by header.
+    streaming stores begin at cache lines, as lines of chunks are begun so that they do. ``unmasked_gathers``: the
+    processor has no gathers and scatters with masks. ``strips``: loops that some rows run after the others, by header.
     ``fetches``: loads that go through memory in order may be prefetched."""
 
     name: str
@@ -42,7 +42,7 @@ class Variant:
     sizes: dict[str, tuple[str, int]] = field(default_factory=dict, hash=False)
     uneven: frozenset[str] = frozenset()
     lines: bool = False
-    apart: bool = False
+    unmasked_gathers: bool = False
     strips: dict[str, Strips] = field(default_factory=dict, hash=False)
     fetches: bool = True
 

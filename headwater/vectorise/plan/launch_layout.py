@@ -316,8 +316,8 @@ def _power_from(count: int) -> int:
 
 def _single_rows(facts: KernelFacts, items: int) -> int:
     """How many work-items run together where lanes do not pay, ``items`` being a group's along the lanes."""
-    together = facts.has_loop and not (facts.has_barrier or facts.masked_loops or facts.llvm_vectorises)
-    return SINGLE_ROWS if together and facts.size <= SMALL_KERNEL and items >= SINGLE_ROWS else 1
+    pays = facts.has_loop and not (facts.has_barrier or facts.masked_loops or facts.llvm_vectorises)
+    return SINGLE_ROWS if pays and facts.size <= SMALL_KERNEL and items >= SINGLE_ROWS else 1
 
 
 def masked_layout(layout: Layout, size: int, *, has_barrier: bool) -> Layout:

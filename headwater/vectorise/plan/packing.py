@@ -54,8 +54,8 @@ class _Packing:
                     else:
                         self._count_use(inst, place, value, weight, taken[value.text])
                 elif inst.name in self.parent and value.ty.kind == "vec" and self.shapes.shape(value).deps & LANE:
-                    together = self._by_component(value.ty.count, value.ty.scalar.bits)
-                    split[inst.name][value.text] = weight * together
+                    joined = self._by_component(value.ty.count, value.ty.scalar.bits)
+                    split[inst.name][value.text] = weight * joined
         total: dict[str, float] = {}
         for name, cost in self.costs.items():
             root = self._root(name)

@@ -57,7 +57,7 @@ class _Regrouper:
     def run(self) -> None:
         roots: dict[str, Value] = {}
         for name, inst in self.defs.items():
-            group = self._put_together(inst) if self.shapes.shape(Value(inst.ty, name)).deps & LANE else None
+            group = self._inserted(inst) if self.shapes.shape(Value(inst.ty, name)).deps & LANE else None
             whole = self._whole(group) if group is not None else None
             if whole is not None:
                 roots[name] = whole
@@ -83,7 +83,7 @@ class _Regrouper:
         for block in self.function.blocks.values():
             yield from block.insts
 
-    def _put_together(self, inst: Inst) -> tuple[Value, ...] | None:
+    def _inserted(self, inst: Inst) -> tuple[Value, ...] | None:
         """The components of a vector that is made by insertions alone."""
         if inst.op != "insertelement" or inst.ty.scalar.kind == "ptr":
             return None

@@ -155,10 +155,10 @@ def _less(b: Builder, x: Pair, y: Pair) -> Ref:
 def _equal(b: Builder, x: Pair, y: Pair) -> Ref:
     if b.target.has("SETE_64"):
         return b.wide("SETE_64", [x.high, y.high, x.low, y.low], 1)[0]
-    apart = _either(b, b.alu("XOR_INT", x.high, y.high), b.alu("XOR_INT", x.low, y.low))
+    different = _either(b, b.alu("XOR_INT", x.high, y.high), b.alu("XOR_INT", x.low, y.low))
     size = b.alu("AND_INT", _either(b, x.high, y.high), _MAGNITUDE)
     zeros = b.alu("SETE_INT", _either(b, size, _either(b, x.low, y.low)), ZERO)
-    same = _both(b, b.alu("SETE_INT", apart, ZERO), b.alu("NOT_INT", _is_nan(b, x)))
+    same = _both(b, b.alu("SETE_INT", different, ZERO), b.alu("NOT_INT", _is_nan(b, x)))
     return _either(b, same, zeros)
 
 

@@ -56,12 +56,12 @@ def size(gaps: Gaps) -> int:
     return sum(gaps[1::2]) - sum(gaps[::2])
 
 
-def _joined(stretches: list[int]) -> Gaps:
+def _joined(spans: list[int]) -> Gaps:
     """A set of stretches in any order, which may touch and overlap."""
-    if len(stretches) <= 2:
-        return stretches
+    if len(spans) <= 2:
+        return spans
     found: Gaps = []
-    for first, end in sorted(zip(stretches[::2], stretches[1::2], strict=True)):
+    for first, end in sorted(zip(spans[::2], spans[1::2], strict=True)):
         if found and first <= found[-1]:
             found[-1] = max(found[-1], end)
         else:
@@ -85,8 +85,8 @@ class Liveness:
         self._ways: dict[int, list[Value]] = {}  # what the phis at the other end of an exit read
         self._number(region)
         self._walk(region, set(), self.live)
-        for value, stretches in self.live.items():
-            self.live[value] = _joined(stretches)
+        for value, spans in self.live.items():
+            self.live[value] = _joined(spans)
 
     def place(self, item: object) -> int:
         """Where an operation or the beginning of a block stands."""

@@ -109,10 +109,10 @@ def _simplify_phis(region: Region) -> bool:
             continue
         changed = True
         phi.value.alias = only
-        again = readers.pop(phi.value, [])
-        work += again
+        phi_readers = readers.pop(phi.value, [])
+        work += phi_readers
         if type(only) is Value:
-            readers.setdefault(only, []).extend(again)
+            readers.setdefault(only, []).extend(phi_readers)
     if changed:
         for phis in lists:
             phis[:] = [phi for phi in phis if phi.value.alias is None]

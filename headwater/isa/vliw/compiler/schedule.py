@@ -129,9 +129,9 @@ class _Living:
     """What is live at one gap after another."""
 
     def __init__(self, liveness: Liveness) -> None:
-        stretches = ((value, gaps, k) for value, gaps in liveness.live.items() for k in range(0, len(gaps), 2))
+        spans = ((value, gaps, k) for value, gaps in liveness.live.items() for k in range(0, len(gaps), 2))
         # In the order of their beginnings; numbers keep values from being compared.
-        self.coming = sorted((-gaps[k], -number, gaps[k + 1], v) for number, (v, gaps, k) in enumerate(stretches))
+        self.coming = sorted((-gaps[k], -number, gaps[k + 1], v) for number, (v, gaps, k) in enumerate(spans))
         self.ends: list[tuple[int, int, Value]] = []
         self.values: set[Value] = set()
 

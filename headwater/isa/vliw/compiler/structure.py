@@ -214,14 +214,14 @@ class _Builder:
                 kept = body[:-1] if body and _is_break(body[-1]) else body
                 chain = list(kept) if default else [Branch(test(labels, False), kept, chain)]
             return chain
-        running, again = self.new_flag(), self.new_flag()
+        running, continued = self.new_flag(), self.new_flag()
         inside: list[Node] = []
         for labels, default, body in cases:
             inside.append(Branch(test(labels, default), [SetFlag(running, 1)], []))
-            inside.append(Branch(Flag(running), self.without_continues(body, again), []))
+            inside.append(Branch(Flag(running), self.without_continues(body, continued), []))
         loop = Repeat([*inside, Leave("break")])
         return (
-            [SetFlag(running, 0), SetFlag(again, 0), loop, Leave("continue", Flag(again))]
+            [SetFlag(running, 0), SetFlag(continued, 0), loop, Leave("continue", Flag(continued))]
             if _continues([n for _, _, body in cases for n in body])
             else [SetFlag(running, 0), loop]
         )
