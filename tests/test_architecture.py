@@ -128,6 +128,35 @@ def test_nobody_reads_private_names_of_other_modules():
     assert not sorted(found)
 
 
+def test_constructors_call_those_of_their_bases():
+    """No class of ours is inherited from for its methods, with its own state left out."""
+    classes = {}
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                classes.setdefault(node.name, node)
+
+    def constructor(node):
+        return next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+
+    def bases(node):
+        for base in node.bases:
+            name = ast.unparse(base).partition("[")[0].split(".")[-1]
+            if name in classes and name != node.name:
+                yield classes[name]
+                yield from bases(classes[name])
+
+    assert [base.name for base in bases(classes["HipProgram"])][:1] == ["ClProgram"]
+    skipped = [
+        f"{name} leaves {base.name}.__init__ out"
+        for name, node in classes.items()
+        if (own := constructor(node)) and "__init__(" not in "".join(map(ast.unparse, own.body))
+        for base in bases(node)
+        if constructor(base) and "Protocol" not in map(ast.unparse, base.bases)
+    ]
+    assert not sorted(skipped)
+
+
 def test_circles_of_files_stay_within_a_package_and_small():
     for circle in circles():
         assert len({package(module) for module in circle}) == 1, circle

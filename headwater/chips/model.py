@@ -6,7 +6,8 @@ every figure with its source.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from headwater.chips.dram import BATCH_LINES, KINDS, MAPPINGS, Dram
@@ -296,6 +297,13 @@ class Chip:
     link: Link
     features: Features | None = None
     file: str = ""
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all figures, whatever the chip is called."""
+        from headwater.base import cache
+
+        return cache.key(repr(replace(self, name="", aliases=(), file="")))
 
     @property
     def stream_efficiency(self) -> float:

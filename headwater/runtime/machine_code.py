@@ -10,7 +10,7 @@ from headwater.errors import CodeObjectError
 from headwater.isa.gcn.codeobject import load
 from headwater.runtime.devices import device_for, does_not_run
 from headwater.runtime.interface import Device, DeviceProgram, current, resolve
-from headwater.runtime.program import ClKernel, ClProgram, Program
+from headwater.runtime.program import ClProgram, Program
 from headwater.runtime.simulated.device import SimulatedDevice
 
 
@@ -38,16 +38,10 @@ class MachineProgram(ClProgram):
     def __init__(self, code: bytes, filename: str, device: Device | None) -> None:
         self.target = _target(code, filename)
         self._code = code
-        self.source = ""
-        self.filename = filename
-        self.options = ""
-        self.built: dict[Device, DeviceProgram] = {}
         chosen = device if device is not None else current()
         if not isinstance(chosen, SimulatedDevice) and device is None:
             chosen = device_for(self.target)
-        assert chosen is not None
-        self.default_device = chosen
-        self.kernels = {name: ClKernel(self, kernel.info) for name, kernel in self.on(chosen).kernels.items()}
+        super().__init__("", filename, "", chosen)
 
     def on(self, device: Device | str | None = None) -> DeviceProgram:
         """The program loaded on a device. UsageError if it is not for that chip, DeviceError if it is none."""

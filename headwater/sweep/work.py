@@ -23,7 +23,6 @@ from headwater.sweep import rows
 from headwater.sweep.store import FAILED, PASSING, ROW, hashed, model_version
 
 if TYPE_CHECKING:
-    from headwater.chips.model import Chip
     from headwater.jobs.job import Job
     from headwater.sweep.plan import Point, SweepJob
     from headwater.timing.simulate import Recorded, Traced
@@ -66,8 +65,8 @@ class Made:
 def key_of(base: bytes, point: Point) -> bytes:
     """The key of a point's row: what ran, every figure of the chip, the part that is replayed, the model's version; and
     the point's own values, as places of a plan may come to the same."""
-    figures = _chip_digest(id(point.chip), point.chip)
-    return hashed(base, figures, *_changes(point), f"{point.part} {list(point.values.items())}", model_version())
+    part = f"{point.part} {list(point.values.items())}"
+    return hashed(base, point.chip.digest, *_changes(point), part, model_version())
 
 
 def _changes(point: Point) -> list[str]:
@@ -80,17 +79,6 @@ def _changes(point: Point) -> list[str]:
         if value != getattr(getattr(point.chip, table), name):
             found.append(f"{place}={value!r}")
     return sorted(found)
-
-
-_digests: dict[int, tuple[Chip, str]] = {}
-
-
-def _chip_digest(number: int, chip: Chip) -> str:
-    """Of a chip's figures, whatever it is called; ``number`` is the object's, as long as it is kept."""
-    found = _digests.get(number)
-    if found is None or found[0] is not chip:
-        found = _digests[number] = chip, cache.key(repr(replace(chip, name="", aliases=(), file="")))
-    return found[1]
 
 
 def _values_digest(values: dict[str, Any]) -> str:
@@ -122,7 +110,7 @@ def prepare(
         unknown = os.urandom(16).hex() if included else ""
         checked = f"{job.check} {job.tolerance}" if job.check else ""
         made_of = job.source, VERSION, _compilers(), unknown, job.name, job.options, checked
-        name = hashed(*made_of, _values_digest(bound.binding.values), _sizes(bound), _chip_digest(0, job.chip))
+        name = hashed(*made_of, _values_digest(bound.binding.values), _sizes(bound), job.chip.digest)
         if name.hex() in known:
             base = known[name.hex()]
             if not (missing := _missing(base, points, stored)):

@@ -37,7 +37,7 @@ class _VliwObserver(CheckObserver):
 
 
 class _OpenClFamily(CheckedFamily):
-    """Of launches that are a `headwater.runtime.vliw.opencl.OpenClLaunch`."""
+    """Of launches that `headwater.runtime.vliw.opencl.launch` made."""
 
     def __init__(self) -> None:
         self.hosts: dict[int, int] = {}
@@ -73,10 +73,13 @@ class _OpenClFamily(CheckedFamily):
         ).ir
 
     def written(self, launch: Any, task: Any) -> set[int] | None:
-        written = launch.convention.written
+        written = launch.passing.convention.written
         if written is None:
             return None
-        places, packed = launch.convention.places, task.inputs.views["constant", launch.convention.bank].memory
+        places, packed = (
+            launch.passing.convention.places,
+            task.inputs.views["constant", launch.passing.convention.bank].memory,
+        )
         arguments = [int.from_bytes(packed[at : at + 4].tobytes(), "little") for at in places]
         # What is no argument's is the program's own: its constants, printf's memory, pictures.
         own = {one.start for one in task.inputs.arena.allocations if one.writable} - set(arguments)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from headwater.base.arrays import aligned_bytes
 from headwater.emulate.wave.layout import GWS_RESOURCES
 from headwater.errors import UsageError
-from headwater.runtime.gcn.launch import GcnLaunch
+from headwater.runtime.gcn.launch import ArgumentPassing, GcnLaunch, KernargSegment
+from headwater.runtime.host.launch import Grid
 from headwater.runtime.interface import DeviceProgram
 from headwater.runtime.shapes import Size, check_sizes, offset_of, sizes, three
 from headwater.runtime.simulated.device import SimulatedDevice
@@ -150,14 +151,16 @@ class GcnKernel(SimulatedKernel):
         full = three(whole)
         local = default_group(full, DEFAULT_GROUP) if group is None else three(group)
         code = self._version(prod(local), watcher is not None and watcher.checked_code)
-        return self._kind_of_launch(code)(self, code, full, local, three(start, 0), len(whole), watcher, lds_bytes)
+        grid = Grid(full, local, three(start, 0), len(whole))
+        return GcnLaunch(self, code, grid, self._convention(code), watcher, lds_bytes)
 
-    def _kind_of_launch(self, code: CodeObject) -> type[GcnLaunch]:
-        if code.kernels[self.info.name].legacy is None:
-            return GcnLaunch
-        from headwater.runtime.gcn.legacy import LegacyLaunch
+    def _convention(self, code: CodeObject) -> ArgumentPassing:
+        kernel = code.kernels[self.info.name]
+        if kernel.legacy is None:
+            return KernargSegment()
+        from headwater.runtime.gcn.legacy import ConstantBuffers
 
-        return LegacyLaunch
+        return ConstantBuffers(kernel)
 
 
 def _compiled(source: str, filename: str, options: str, target: str, largest_group: int, checked: bool) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -60,21 +60,46 @@ _GRID = 1 << 32
 is a uint32)."""
 
 
+class ArgumentPassing(Protocol):
+    """How kernels of a code object get their arguments."""
+
+    def places(self, args: Sequence[KernelArg]) -> tuple[int, ...]:
+        """Where each argument is packed."""
+        ...
+
+    def new_task(self, block: Array, args_bytes: int) -> SimulatedTask: ...
+
+    def dispatch_fields(self, launch: GcnLaunch, task: SimulatedTask, args: Sequence[Any]) -> dict[str, Any]:
+        """What the dispatch structure of a launch has of its own for it, when its arguments are packed."""
+        ...
+
+
+class KernargSegment:
+    """The arguments lie in the kernarg segment, where the code object says."""
+
+    def places(self, args: Sequence[KernelArg]) -> tuple[int, ...]:
+        return tuple(arg.offset for arg in args)
+
+    def new_task(self, block: Array, args_bytes: int) -> SimulatedTask:
+        return SimulatedTask(block, args_bytes)
+
+    def dispatch_fields(self, launch: GcnLaunch, task: SimulatedTask, args: Sequence[Any]) -> dict[str, Any]:
+        return {}
+
+
 class GcnLaunch:
-    """One kernel with its sizes fixed. Calling it packs the kernarg segment, emulates the kernel and returns the
-    event."""
+    """One kernel with its sizes fixed. Calling it packs the arguments, emulates the kernel and returns the event."""
 
     def __init__(
         self,
         kernel: GcnKernel,
         code: CodeObject,
-        global_size: tuple[int, int, int],
-        local_size: tuple[int, int, int],
-        offset: tuple[int, int, int],
-        work_dim: int,
+        grid: Grid,
+        convention: ArgumentPassing,
         watcher: Watcher | None = None,
         lds_bytes: int = 0,
     ) -> None:
+        global_size, local_size, offset, work_dim = grid
         if max(global_size) >= _GRID:
             raise LaunchError(
                 f"the global size {global_size[:work_dim]} has a dimension of 2**32 or more",
@@ -113,9 +138,9 @@ class GcnLaunch:
         )
         # Compilers load whole cache lines of it.
         self.args_bytes = layout.round_up(last, 64)
-        self.arg_offsets = self._argument_offsets(explicit)
+        self._convention = convention
+        self.arg_offsets = convention.places(explicit)
         self.static_local_bytes = self.machine_kernel.group_segment_bytes + lds_bytes
-        grid = Grid(global_size, local_size, offset, work_dim)
         self.total = grid.total
         packings = [self._packing(arg, i + 1) for i, arg in enumerate(self.info.args)]
         packer: ArgumentPacker[SimulatedTask] = ArgumentPacker(
@@ -126,7 +151,7 @@ class GcnLaunch:
             LocalMemory(self.info.args, self._placing()),
         )
         entry = Entry(native.library, SYMBOL, self.args_bytes)
-        self.host = HostLaunch(self, kernel, entry, grid, packer, self._new_task)
+        self.host = HostLaunch(self, kernel, entry, grid, packer, convention.new_task)
         self.tickets = 1 if native.uses_gds else self.host.threads
         self._make_dispatch()
 
@@ -221,10 +246,6 @@ class GcnLaunch:
         held = occupancy(self.chip, needs).work_groups * self.chip.compute.compute_units
         return max(1, min(held, self.total))
 
-    def _argument_offsets(self, explicit: Sequence[KernelArg]) -> tuple[int, ...]:
-        """Where each argument lies in the kernarg segment."""
-        return tuple(arg.offset for arg in explicit)
-
     def _packing(self, arg: ArgInfo, position: int) -> Packing:
         if arg.kind == "local":
             return Packing("local", "I")
@@ -233,9 +254,6 @@ class GcnLaunch:
         if arg.kind == "sampler":
             return Packing("other", "Q", lambda value, task: _sampler_address(arg, position, value))
         return packing(self.device, arg, position)
-
-    def _new_task(self, block: Array, args_bytes: int) -> SimulatedTask:
-        return SimulatedTask(block, args_bytes)
 
     def _bound_image(self, arg: ArgInfo, position: int, value: object, task: Any) -> int:
         """The address of an image's description."""
@@ -300,10 +318,11 @@ class GcnLaunch:
 
     def _own_fields(self, task: SimulatedTask, args: Sequence[Any]) -> dict[str, Any]:
         """What of the dispatch structure is not the same for all launches of these sizes."""
-        if not self.native.uses_gws:
-            return {}
-        residents = self._residents(task.block[launch_block.LOCAL_BYTES])
-        return {"residents": residents, "gws": address(self.device.gws)}
+        fields = self._convention.dispatch_fields(self, task, args)
+        if self.native.uses_gws:
+            residents = self._residents(task.block[launch_block.LOCAL_BYTES])
+            fields |= {"residents": residents, "gws": address(self.device.gws)}
+        return fields
 
     def starts(self, task: SimulatedTask, queued: bool) -> None:
         """The threads are about to begin."""

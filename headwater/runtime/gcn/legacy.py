@@ -1,4 +1,4 @@
-"""Input: a kernel of AMD's OpenCL 1.x driver and sizes. Output: a launch that gives it what that driver gave.
+"""How kernels of AMD's OpenCL 1.x driver get their arguments: as that driver gave them.
 
 Such kernels have no kernarg segment: arguments come in constant buffers and tables of descriptors, whose contents
 `headwater.isa.gcn.amdcl` knows, and scalar registers point at them.
@@ -16,12 +16,12 @@ from headwater.emulate.wave import layout
 from headwater.emulate.wave.launched import SimulatedTask
 from headwater.isa.gcn import amdcl
 from headwater.runtime.gcn.images import samplers
-from headwater.runtime.gcn.launch import GcnLaunch
 from headwater.runtime.host.memory import memory_of
 
 if TYPE_CHECKING:
-    from headwater.isa.gcn.objects import KernelArg
+    from headwater.isa.gcn.objects import KernelArg, KernelObject
     from headwater.runtime.gcn.images import BoundImage
+    from headwater.runtime.gcn.launch import GcnLaunch
 
 _BUFFERS = "the constant buffers"
 _IMAGE_BYTES = 32
@@ -30,47 +30,49 @@ _ADDRESSING = (0, 6, 2, 4, 8)
 (CLRadeonExtender, "AMD Catalyst OpenCL ABI description", "Sampler arguments"). Other bits are the same."""
 
 
-class LegacyLaunch(GcnLaunch):
-    """One kernel of such a binary with its sizes fixed."""
+class ConstantBuffers:
+    """The convention of a kernel of such a binary. UsageError if it needs what the run-time does not give."""
 
-    def __init__(self, kernel: Any, code: Any, *rest: Any) -> None:
-        amdcl.check(code.kernels[kernel.info.name])
-        super().__init__(kernel, code, *rest)
+    def __init__(self, kernel: KernelObject) -> None:
+        amdcl.check(kernel)
+        self._kernel = kernel
+        self._packed_bytes = 0
 
-    def _argument_offsets(self, explicit: Sequence[KernelArg]) -> tuple[int, ...]:
+    def places(self, args: Sequence[KernelArg]) -> tuple[int, ...]:
         """Arguments are packed one after the other first, to be taken from there."""
         places, position = [], 0
-        for arg in explicit:
+        for arg in args:
             places.append(position)
             position += layout.round_up(max(arg.size, 8), 16)
         self._packed_bytes = position
         return tuple(places)
 
-    def _new_task(self, block: Array, args_bytes: int) -> SimulatedTask:
-        task = super()._new_task(block, max(args_bytes, self._packed_bytes))
-        task.own = {_BUFFERS: aligned_bytes(amdcl.block_bytes(self.machine_kernel), 256)}
+    def new_task(self, block: Array, args_bytes: int) -> SimulatedTask:
+        task = SimulatedTask(block, max(args_bytes, self._packed_bytes))
+        task.own = {_BUFFERS: aligned_bytes(amdcl.block_bytes(self._kernel), 256)}
         return task
 
-    def _own_fields(self, task: SimulatedTask, args: Sequence[Any]) -> dict[str, Any]:
+    def dispatch_fields(self, launch: GcnLaunch, task: SimulatedTask, args: Sequence[Any]) -> dict[str, Any]:
+        """The scalar registers, which point at the buffers, now filled."""
         buffers = task.own[_BUFFERS]
         filled = amdcl.block(
-            self.machine_kernel,
+            self._kernel,
             address(buffers),
-            self.image_memory.address,
-            [self._value(task, number, value) for number, value in enumerate(args)],
+            launch.image_memory.address,
+            [_value(launch, task, number, value) for number, value in enumerate(args)],
             self._samplers(args),
-            amdcl.NdRange(*self.sizes, self.work_dim),
+            amdcl.NdRange(*launch.sizes, launch.work_dim),
         )
         buffers[:] = np.frombuffer(filled, np.uint8)
         start = layout.DISPATCH.offset["sgprs"]
-        registers: Array = self.dispatch[start : start + 4 * layout.SGPR_SLOTS].view(np.uint32).copy()
-        for register, content in amdcl.registers(self.machine_kernel, address(buffers), filled).items():
+        registers: Array = launch.dispatch[start : start + 4 * layout.SGPR_SLOTS].view(np.uint32).copy()
+        for register, content in amdcl.registers(self._kernel, address(buffers), filled).items():
             registers[register] = content
-        return super()._own_fields(task, args) | {"sgprs": registers.tolist()}
+        return {"sgprs": registers.tolist()}
 
     def _samplers(self, args: Sequence[Any]) -> dict[int, bytes]:
         """The descriptors of all samplers, by their numbers."""
-        legacy = self.machine_kernel.legacy
+        legacy = self._kernel.legacy
         assert legacy is not None
         found = {number: _descriptor(_ours(value)) for number, value in legacy.samplers}
         for place, value in zip(legacy.args, args, strict=True):
@@ -78,20 +80,23 @@ class LegacyLaunch(GcnLaunch):
                 found[place.resource] = _descriptor(value.bits)
         return found
 
-    def _value(self, task: SimulatedTask, number: int, value: Any) -> tuple[int, int] | amdcl.ImageValue | bytes | int:
-        """An argument as `amdcl.block` takes it, from where it was packed."""
-        arg, at = self.info.args[number], self.arg_offsets[number]
-        packed = bytes(task.args[at : at + max(arg.size_bytes, 8)])
-        if arg.kind == "image":
-            return _image_value(task.images[id(value)])
-        if arg.kind == "sampler":
-            return _theirs(value.bits).to_bytes(4, "little")
-        if arg.kind in ("buffer", "constant"):
-            nbytes = 0 if value is None else memory_of(value, task).nbytes
-            return int.from_bytes(packed[:8], "little"), nbytes
-        if arg.kind == "local":
-            return int.from_bytes(packed[:4], "little")
-        return packed[: arg.size_bytes]
+
+def _value(
+    launch: GcnLaunch, task: SimulatedTask, number: int, value: Any
+) -> tuple[int, int] | amdcl.ImageValue | bytes | int:
+    """An argument as `amdcl.block` takes it, from where it was packed."""
+    arg, at = launch.info.args[number], launch.arg_offsets[number]
+    packed = bytes(task.args[at : at + max(arg.size_bytes, 8)])
+    if arg.kind == "image":
+        return _image_value(task.images[id(value)])
+    if arg.kind == "sampler":
+        return _theirs(value.bits).to_bytes(4, "little")
+    if arg.kind in ("buffer", "constant"):
+        nbytes = 0 if value is None else memory_of(value, task).nbytes
+        return int.from_bytes(packed[:8], "little"), nbytes
+    if arg.kind == "local":
+        return int.from_bytes(packed[:4], "little")
+    return packed[: arg.size_bytes]
 
 
 def _image_value(bound: BoundImage) -> amdcl.ImageValue:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -220,11 +220,64 @@ class Packed:
     nbytes: int
 
 
-class ShaderLaunch:
-    """A kernel with its sizes and the kinds of its resources fixed. Called with `Inputs` as its only argument."""
+class ArgumentPassing(Protocol):
+    """How a kernel gets its arguments, and what its work-items and source lines are called.
+
+    ``in_line``: whether work-items are made one after the other even where they run as pixels, which the rasteriser
+    makes. ``packed``: the arguments behind the descriptors.
+    """
+
+    @property
+    def in_line(self) -> bool: ...
+    @property
+    def packed(self) -> Packed: ...
+
+    def prepared(self, launch: ShaderLaunch, args: Sequence[Any]) -> tuple[SimulatedTask, Inputs]:
+        """A task whose arguments are packed, and its resources."""
+        ...
+
+    def printed(self, task: SimulatedTask) -> list[str]:
+        """Print what a launch printed; what is returned is findings of code for checks."""
+        ...
+
+    def source_line(self, line: int) -> int:
+        """The line of the source, by that of the text that was compiled."""
+        ...
+
+    def called(
+        self, launch: ShaderLaunch, item: tuple[int, int, int], group: tuple[int, int, int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """How a message calls a work-item of the launch's grid or domain, and its group."""
+        ...
+
+
+class GivenInputs:
+    """The only argument is `Inputs`."""
 
     in_line = False
-    """Whether work-items are made one after the other even where they run as pixels, which the rasteriser makes."""
+    packed = Packed((), 0)
+
+    def prepared(self, launch: ShaderLaunch, args: Sequence[Any]) -> tuple[SimulatedTask, Inputs]:
+        return launch.host.pack(()), args[0]
+
+    def printed(self, task: SimulatedTask) -> list[str]:
+        return []
+
+    def source_line(self, line: int) -> int:
+        return line
+
+    def called(
+        self, launch: ShaderLaunch, item: tuple[int, int, int], group: tuple[int, int, int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return item[: launch.sizes.dimensions], group[: launch.sizes.dimensions]
+
+
+_GIVEN = GivenInputs()
+
+
+class ShaderLaunch:
+    """A kernel with its sizes and the kinds of its resources fixed. Called with the arguments that ``passing``
+    takes."""
 
     def __init__(
         self,
@@ -233,11 +286,11 @@ class ShaderLaunch:
         chip: Chip,
         sizes: Sizes,
         bindings: Bindings,
-        packed: Packed | None = None,
+        passing: ArgumentPassing = _GIVEN,
         watcher: Watcher | None = None,
     ) -> None:
-        """``packed``: the arguments that are packed behind the descriptors, where there are some."""
         self.kernel = kernel
+        self.passing = passing
         self.info = kernel.info
         self.machine = machine
         self._chip = chip
@@ -267,7 +320,7 @@ class ShaderLaunch:
         self.descriptors = LAUNCH.size_bytes + RESOURCE.size_bytes * len(self.native.order)
         grid = Grid(sizes.whole, sizes.local, sizes.origin, sizes.dimensions)
         self.total = grid.total
-        self.host = self._host_launch(grid, packed if packed is not None else Packed((), 0))
+        self.host = self._host_launch(grid, passing.packed)
         # One work-group after the other.
         self.tickets = 1 if self.native.uses_gds or self.native.shared else self.host.threads
         self._make_dispatch()
@@ -323,15 +376,15 @@ class ShaderLaunch:
 
     def watched(self, watcher: Watcher) -> Prepared:
         """The same launch, of code that tells ``watcher`` what happens."""
-        return ShaderLaunch(self.kernel, self.machine, self.chip, self.sizes, self.bindings, watcher=watcher)
+        return ShaderLaunch(self.kernel, self.machine, self.chip, self.sizes, self.bindings, self.passing, watcher)
 
     def prepared(self, args: Sequence[Any]) -> SimulatedTask:
-        """A task with its descriptors made; ``args`` is one `Inputs`."""
-        task = self.host.pack(())
-        self.bind(task, args[0])
+        """A task with its arguments packed and its descriptors made."""
+        task, inputs = self.passing.prepared(self, args)
+        self._bind(task, inputs)
         return task
 
-    def bind(self, task: SimulatedTask, inputs: Inputs) -> None:
+    def _bind(self, task: SimulatedTask, inputs: Inputs) -> None:
         """Write the descriptors and the arena's table. LaunchError for a resource that is missing."""
         task.record[:] = 0
         arguments = np.frombuffer(task.args, np.uint8)
@@ -403,7 +456,8 @@ class ShaderLaunch:
         return memory, address(memory), wanted
 
     def ended(self, task: SimulatedTask, nanoseconds: int) -> None:
-        """Raise the launch's fault."""
+        """Print what the launch printed, and raise its fault."""
+        task.printed = self.passing.printed(task)
         if self.watcher is not None:
             self.watcher.end(self, task)
         if task.record[0]:
@@ -420,13 +474,13 @@ class ShaderLaunch:
     def line_of(self, index: int, number: int) -> int:
         """The source line of a group, fetch or write (``number``) of a control-flow instruction; 0 if none is known."""
         known = self.machine.lines[index] if index < len(self.machine.lines) else ()
-        return known[min(number, len(known) - 1)] if known else 0
+        return self.passing.source_line(known[min(number, len(known) - 1)]) if known else 0
 
     def called(
         self, item: tuple[int, int, int], group: tuple[int, int, int]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """How a message calls a work-item of the grid or domain, and its group."""
-        return item[: self.sizes.dimensions], group[: self.sizes.dimensions]
+        return self.passing.called(self, item, group)
 
     def work_item(self, group: tuple[int, int, int], lane: int) -> tuple[int, int, int]:
         """The number of a work-item, by its group and its lane of all the group's."""
@@ -445,7 +499,7 @@ class ShaderLaunch:
     @property
     def mode(self) -> str:
         """How work-items are made: "pixel" or "compute"."""
-        return "pixel" if self.machine.kind == "ps" and not self.in_line else "compute"
+        return "pixel" if self.machine.kind == "ps" and not self.passing.in_line else "compute"
 
     @property
     def chip(self) -> Chip:

@@ -26,7 +26,7 @@ from headwater.runtime import signature
 from headwater.runtime.checking import check_wanted
 from headwater.runtime.host.memory import memory_of
 from headwater.runtime.images import Image
-from headwater.runtime.interface import DeviceProgram, Prepared
+from headwater.runtime.interface import DeviceProgram
 from headwater.runtime.shapes import Size
 from headwater.runtime.simulated import printf_memory
 from headwater.runtime.simulated.arguments import check_arguments
@@ -135,12 +135,12 @@ class ImageKernel(_OpenClKernel):
         offset: Size = (),
         watcher: Watcher | None = None,
         lds_bytes: int = 0,
-    ) -> OpenClLaunch:
+    ) -> ShaderLaunch:
         shape, start = self.shape(global_size, local_size, offset)
         bank, first = (0, _LLVM_ARGUMENTS) if self.image.abi == "llvm" else (1, 0)
         places = tuple(one.arg.offset for one in self.image.args)
         convention = Convention(bank, first, places, self.image.data, self.image.lds_bytes)
-        return OpenClLaunch(self, self.image, convention, shape, start, watcher)
+        return launch(self, self.image, convention, shape, start, watcher)
 
 
 class CompiledKernel(_OpenClKernel):
@@ -167,7 +167,7 @@ class CompiledKernel(_OpenClKernel):
         offset: Size = (),
         watcher: Watcher | None = None,
         lds_bytes: int = 0,
-    ) -> OpenClLaunch:
+    ) -> ShaderLaunch:
         device = self.device
         edited = device.edited_image(self.info.name)
         il = self._version(watcher is not None and watcher.checked_code and edited is None)
@@ -181,76 +181,76 @@ class CompiledKernel(_OpenClKernel):
         shape, start = self.shape(global_size, local_size, offset)
         known = il.slots, il.data, il.local_bytes, il.lines, il.formats, il.written
         convention = Convention(1, 0, *known)
-        return OpenClLaunch(self, image, convention, shape, start, watcher)
+        return launch(self, image, convention, shape, start, watcher)
 
 
-class OpenClLaunch(ShaderLaunch):
-    """An OpenCL kernel with its sizes fixed: called with the kernel's arguments."""
+def launch(
+    kernel: ShaderKernel,
+    image: ShaderImage,
+    convention: Convention,
+    shape: Sizes,
+    start: tuple[int, int, int],
+    watcher: Watcher | None = None,
+) -> ShaderLaunch:
+    """An OpenCL kernel with its sizes fixed: called with the kernel's arguments. ``start``: the first work-item."""
+    device = kernel.device
+    if prod(shape.whole) >= _WORDS or any(sum(pair) >= _WORDS for pair in zip(shape.whole, start, strict=True)):
+        size = " x ".join(map(str, shape.whole[: shape.dimensions]))
+        raise LaunchError(
+            f"{size} work-items: {device.chip.name} counts them in 32 bits",
+            hint="launch parts, one after the other",
+        )
+    machine = replace(machine_of(image), lds_bytes=convention.local_bytes)
+    bound: dict[Name, Bound] = {("constant", bank): Bound() for bank in (0, 1)}
+    bound |= {("fetch", CONSTANT_FETCH + bank): Bound(stride=16) for bank in (0, 1)}
+    if image.abi == "llvm":
+        bound["fetch", TEXT_FETCH] = Bound()
+    if image.abi == "amd":
+        views = [view for view in image.uavs if view != _AMD_BYTES]
+        bound |= {("fetch", _AMD_VIEWS + view): replace(ARENA, stride=4) for view in views}
+    laid_out = _as_domain(shape) if image.kind == "ps" else shape
+    passing = OpenClArguments(kernel.info, image, convention, shape, start)
+    return ShaderLaunch(kernel, machine, device.chip, laid_out, Bindings(bound, {}, ARENA), passing, watcher)
+
+
+class OpenClArguments:
+    """How an OpenCL kernel gets its arguments: those of a launch of ``asked`` work-items from ``start`` on."""
 
     in_line = True
 
     def __init__(
-        self,
-        kernel: ShaderKernel,
-        image: ShaderImage,
-        convention: Convention,
-        shape: Sizes,
-        start: tuple[int, int, int],
-        watcher: Watcher | None = None,
+        self, info: KernelInfo, image: ShaderImage, convention: Convention, asked: Sizes, start: tuple[int, int, int]
     ) -> None:
-        device = kernel.device
-        if prod(shape.whole) >= _WORDS or any(sum(pair) >= _WORDS for pair in zip(shape.whole, start, strict=True)):
-            size = " x ".join(map(str, shape.whole[: shape.dimensions]))
-            raise LaunchError(
-                f"{size} work-items: {device.chip.name} counts them in 32 bits",
-                hint="launch parts, one after the other",
-            )
-        self.image = image
         self.convention = convention
-        self.asked = shape
+        self._info = info
+        self._image = image
+        self._asked = asked
         self._start = start
-        machine = replace(machine_of(image), lds_bytes=convention.local_bytes)
-        bound: dict[Name, Bound] = {("constant", bank): Bound() for bank in (0, 1)}
-        bound |= {("fetch", CONSTANT_FETCH + bank): Bound(stride=16) for bank in (0, 1)}
-        if image.abi == "llvm":
-            bound["fetch", TEXT_FETCH] = Bound()
-        if image.abi == "amd":
-            views = [view for view in image.uavs if view != _AMD_BYTES]
-            bound |= {("fetch", _AMD_VIEWS + view): replace(ARENA, stride=4) for view in views}
-        infos = zip(kernel.info.args, convention.places, strict=True)
-        self._packed = Packed(convention.places, round_up(max([16, *(at + _size(arg) for arg, at in infos)]), 16))
-        laid_out = _as_domain(shape) if image.kind == "ps" else shape
-        bindings = Bindings(bound, {}, ARENA)
-        super().__init__(kernel, machine, device.chip, laid_out, bindings, self._packed, watcher)
+        ends = (at + _size(arg) for arg, at in zip(info.args, convention.places, strict=True))
+        self.packed = Packed(convention.places, round_up(max([16, *ends]), 16))
 
-    def watched(self, watcher: Watcher) -> Prepared:
-        kernel = self.kernel
-        assert isinstance(kernel, ShaderKernel)
-        return OpenClLaunch(kernel, self.image, self.convention, self.asked, self._start, watcher)
-
-    def line_of(self, index: int, number: int) -> int:
-        line = super().line_of(index, number)
+    def source_line(self, line: int) -> int:
         return self.convention.lines[line - 1] if 0 < line <= len(self.convention.lines) else 0
 
     def called(
-        self, item: tuple[int, int, int], group: tuple[int, int, int]
+        self, launch: ShaderLaunch, item: tuple[int, int, int], group: tuple[int, int, int]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        count = self.asked.dimensions
-        if self.image.kind == "ps":
-            flat = item[1] * self.sizes.whole[0] + item[0]
-            x, y, _ = self.asked.whole
+        count = self._asked.dimensions
+        if self._image.kind == "ps":
+            flat = item[1] * launch.sizes.whole[0] + item[0]
+            x, y, _ = self._asked.whole
             item = flat % x, flat // x % y, flat // x // y
-            a, b, c = (at // size for at, size in zip(item, self.asked.local, strict=True))
+            a, b, c = (at // size for at, size in zip(item, self._asked.local, strict=True))
             group = a, b, c
         whole = tuple(at + first for at, first in zip(item, self._start, strict=True))
         return whole[:count], group[:count]
 
-    def prepared(self, args: Sequence[Any]) -> SimulatedTask:
-        """A task with the arguments in the arena and in constant buffers."""
-        task = self.host.pack(args)
+    def prepared(self, launch: ShaderLaunch, args: Sequence[Any]) -> tuple[SimulatedTask, Inputs]:
+        """A task, with the arguments in the arena and in constant buffers."""
+        task = launch.host.pack(args)
         arena = Arena()
-        packed = bytearray(task.args[self.descriptors : self.descriptors + self._packed.nbytes])
-        for value, arg, at in zip(args, self.info.args, self.convention.places, strict=True):
+        packed = bytearray(task.args[launch.descriptors : launch.descriptors + self.packed.nbytes])
+        for value, arg, at in zip(args, self._info.args, self.convention.places, strict=True):
             if arg.kind in ("buffer", "constant"):
                 where = 0 if value is None else self._place(task, arena, arg, value)
             elif arg.kind == "image":
@@ -260,14 +260,10 @@ class OpenClLaunch(ShaderLaunch):
             packed[at : at + 4] = struct.pack("<I", where)
             packed[at + 4 : at + 8] = bytes(4)
         task.printf = task.keep(printf_memory.new_memory()) if self.convention.formats else None
-        views = self._constants(bytes(packed), arena, task)
-        self.bind(task, Inputs(views, arena))
-        return task
+        return task, Inputs(self._constants(bytes(packed), arena, task, launch.sizes.whole[0]), arena)
 
-    def ended(self, task: SimulatedTask, nanoseconds: int) -> None:
-        """Print what the launch printed, and raise its fault."""
-        task.printed = [] if task.printf is None else printf_memory.show(task.printf, self.convention.formats)
-        super().ended(task, nanoseconds)
+    def printed(self, task: SimulatedTask) -> list[str]:
+        return [] if task.printf is None else printf_memory.show(task.printf, self.convention.formats)
 
     def _place(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Any) -> int:
         """A buffer's address in the arena. The chip accesses whole dwords, so others than these are copied."""
@@ -292,25 +288,26 @@ class OpenClLaunch(ShaderLaunch):
         description[0] = arena.add(f"the pixels of `{arg.name}`", pixels, writable=writable)
         return arena.add(f"the descriptor of `{arg.name}`", description.view(np.uint8), writable=False)
 
-    def _constants(self, packed: bytes, arena: Arena, task: SimulatedTask) -> dict[Name, View]:
-        """The constant buffers with sizes and arguments, as the image's calling convention has them."""
-        shape, convention = self.asked, self.convention
-        if self.image.abi == "llvm":
+    def _constants(self, packed: bytes, arena: Arena, task: SimulatedTask, row: int) -> dict[Name, View]:
+        """The constant buffers with sizes and arguments, as the image's calling convention has them. ``row``:
+        work-items of a row of the grid or domain."""
+        shape, convention = self._asked, self.convention
+        if self._image.abi == "llvm":
             head = struct.pack("<9I", *shape.groups, *shape.whole, *shape.local)
             return {("constant", 0): _view(head + packed), ("fetch", TEXT_FETCH): _view(convention.data)}
         data = 0
-        if convention.data and self.image.abi == "headwater":
+        if convention.data and self._image.abi == "headwater":
             memory = task.keep(aligned_bytes(round_up(len(convention.data), 4)))
             memory[: len(convention.data)] = np.frombuffer(convention.data, np.uint8)
             data = arena.add("the program's constants", memory, writable=False)
         records = 0 if task.printf is None else arena.add("printf's memory", task.printf, writable=True)
         vectors = [(*shape.whole, shape.dimensions), (*shape.local, 0), (*shape.groups, 0)]
-        if self.image.abi == "amd":  # the offset's place is that of the later chips' programs, see amdcl.block
+        if self._image.abi == "amd":  # the offset's place is that of the later chips' programs, see amdcl.block
             none = (0, 0, 0, 0)
             offset = (*self._start, prod(self._start[: shape.dimensions]) & 0xFFFFFFFF)
             vectors += [none, none, none, offset, none, none, offset]
         else:
-            vectors += [(*self._start, 0), (data, self.sizes.whole[0], prod(shape.whole), records)]
+            vectors += [(*self._start, 0), (data, row, prod(shape.whole), records)]
         head = b"".join(struct.pack("<4I", *vector) for vector in vectors)
         found = {("constant", 0): _view(head), ("constant", 1): _view(packed)}
         return found | {
