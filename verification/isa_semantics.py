@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from headwater.emulate.wave.builder import Builder, Value, llvm_type
+from headwater.emulate.wave.builder import Value, WaveBuilder, llvm_type
 from headwater.emulate.wave.evaluate_numpy import evaluate
 from headwater.emulate.wave.lower_llvm import lower
 from headwater.isa.gcn.model import Row
@@ -184,7 +184,7 @@ def module(found: list[Case], target: Any) -> str:
     """A module's body with a function ``case<n>(inputs, outputs, chunks)`` for each case, on arrays of pointers."""
     functions, declarations = [], {}
     for n, case in enumerate(found):
-        b = Builder(frozenset(x[1:] for x in target.features.split(",") if x.startswith("+")))
+        b = WaveBuilder(frozenset(x[1:] for x in target.features.split(",") if x.startswith("+")))
         functions.append(f"define void @case{n}(ptr %in, ptr %out, i64 %chunks) #0 {{\n{_body(b, case)}\n}}")
         declarations |= b.declarations
     return "\n".join([*declarations.values(), *functions]) + "\n"
@@ -194,7 +194,7 @@ def _pieces(type_: str) -> list[str]:
     return [type_] if BITS[type_] <= 64 else ["u32"] * (BITS[type_] // 32)
 
 
-def _body(b: Builder, case: Case) -> str:
+def _body(b: WaveBuilder, case: Case) -> str:
     lanes = LANES * case.elements if case.meaning.vector else 1
     b.jump("loop")
     b.start("loop")
@@ -228,7 +228,7 @@ def _body(b: Builder, case: Case) -> str:
     return b.text()
 
 
-def _place(b: Builder, base: str, slot: int, type_: str, lanes: int, i: str) -> str:
+def _place(b: WaveBuilder, base: str, slot: int, type_: str, lanes: int, i: str) -> str:
     array = b.emit(f"load ptr, ptr {b.emit(f'getelementptr ptr, ptr {base}, i64 {slot}')}")
     return b.emit(f"getelementptr {_memory_type(type_, lanes)}, ptr {array}, i64 {i}")
 
@@ -237,7 +237,7 @@ def _memory_type(type_: str, lanes: int) -> str:
     return llvm_type("u8" if type_ == "u1" else type_, lanes)
 
 
-def _load(b: Builder, slot: int, type_: str, lanes: int, i: str) -> Value:
+def _load(b: WaveBuilder, slot: int, type_: str, lanes: int, i: str) -> Value:
     place = _place(b, "%in", slot, type_, lanes, i)
     text = b.emit(f"load {_memory_type(type_, lanes)}, ptr {place}, align 1")
     if type_ == "u1":
@@ -245,7 +245,7 @@ def _load(b: Builder, slot: int, type_: str, lanes: int, i: str) -> Value:
     return Value(text, type_, lanes)
 
 
-def _store(b: Builder, slot: int, type_: str, value: Value, lanes: int, i: str) -> None:
+def _store(b: WaveBuilder, slot: int, type_: str, value: Value, lanes: int, i: str) -> None:
     value = b.splat(b.bitcast(value, type_), lanes)
     if type_ == "u1":
         value = b.let("u8", lanes, f"zext {value.typed} to {llvm_type('u8', lanes)}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headwater.emulate.wave.builder import Block
+from headwater.emulate.wave.builder import WaveBlock
 from headwater.emulate.wave.layout import AT_BARRIER, AT_GWS, ENDED, STOPPED, WAVE
 from headwater.llvm.text import names_in, targets_in
 
@@ -27,7 +27,7 @@ _EXITS = {
 def functions(
     definitions: Sequence[str],
     initial: Sequence[str],
-    blocks: Sequence[Block],
+    blocks: Sequence[WaveBlock],
     starts: Mapping[str, int],
     entry: str,
     resumed: Mapping[int, str],
@@ -40,7 +40,7 @@ def functions(
     """
     known = {line.split(" = ", 1)[0]: line for line in definitions}
     known["%count"] = f"%count = getelementptr i8, ptr %w, i64 {WAVE.offset['wave_instructions']}"
-    chunks: dict[str, list[Block]] = {}
+    chunks: dict[str, list[WaveBlock]] = {}
     for block in blocks:
         if block.label in starts:
             current = chunks[block.label] = []
@@ -77,7 +77,7 @@ def _needed(known: Mapping[str, str], text: str) -> list[str]:
     return [f"  {line}" for name, line in known.items() if name in wanted]
 
 
-def _block(known: Mapping[str, str], label: str, chunk: Sequence[Block], starts: Mapping[str, int]) -> str:
+def _block(known: Mapping[str, str], label: str, chunk: Sequence[WaveBlock], starts: Mapping[str, int]) -> str:
     text = "\n".join(line for block in chunk for line in (f"{block.label}:", *block.lines))
     own = {block.label for block in chunk}
     stubs = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from headwater.emulate.gcn.reference_matrix import Shape, shape_of
-from headwater.emulate.wave.builder import Builder
+from headwater.emulate.wave.builder import WaveBuilder
 from headwater.emulate.wave.layout import FACTORS, LANES
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Registers, number
 from headwater.isa.gcn.model import Constant, Instruction, Register, constant_bits
@@ -23,7 +23,7 @@ class Context(Protocol):
     uses_matrices: bool
 
     @property
-    def b(self) -> Builder: ...
+    def b(self) -> WaveBuilder: ...
     @property
     def regs(self) -> Registers: ...
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from headwater.emulate.gcn.program import Program
 from headwater.emulate.gcn.watch import Watch
-from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.emulate.wave.deferred import Deferred
 from headwater.emulate.wave.layout import FAULT_NAMES
 from headwater.emulate.wave.memory import Shape, Slot
@@ -49,7 +49,7 @@ class Translator(Deferred):
     private_registers: bool = False
     """Whether buffer instructions may access private memory (the kernel has some)."""
 
-    b: Builder = field(default_factory=Builder)
+    b: WaveBuilder = field(default_factory=WaveBuilder)
     regs: Registers = field(init=False)
     watch: Watch | None = field(init=False)
     """Tells the observer, if there is one."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from headwater.emulate.gcn.control import constant, scalar_operand, scalar_register, special, write_scalar
 from headwater.emulate.gcn.program import index_range, keeps_old, meaning
 from headwater.emulate.wave import modifiers
-from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.emulate.wave.lower_llvm import Wide, lower
 from headwater.emulate.wave.memory import vector as constants
 from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS, Mask, half_of, number
@@ -553,7 +553,7 @@ def _dpp(
 # ---- what looks across lanes -----------------------------------------------------------------------------------------
 
 
-def lane_of(b: Builder, values: list[str], lane: str) -> str:
+def lane_of(b: WaveBuilder, values: list[str], lane: str) -> str:
     """One lane of a register whose parts are ``values``; ``lane`` is an ``i32`` below 64."""
     if lane.isdigit():
         part, at = divmod(int(lane), PART_LANES)

@@ -12,7 +12,7 @@ from headwater.isa.gcn.model import EXEC, Instruction
 
 if TYPE_CHECKING:
     from headwater.emulate.watch.hooks import LaneAccess, Observer
-    from headwater.emulate.wave.builder import Builder
+    from headwater.emulate.wave.builder import WaveBuilder
     from headwater.emulate.wave.registers import Registers
 
 
@@ -20,7 +20,7 @@ class Watch:
     """Reports to an observer what a translation does; ``flush`` writes the deferred vector code."""
 
     def __init__(
-        self, observer: Observer, program: Program, b: Builder, regs: Registers, flush: Callable[[], None]
+        self, observer: Observer, program: Program, b: WaveBuilder, regs: Registers, flush: Callable[[], None]
     ) -> None:
         self._observer = observer
         self._program = program

@@ -15,7 +15,7 @@ from headwater.emulate.vliw.control import Control
 from headwater.emulate.vliw.layout import CF, LAUNCH, RESOURCE as DESCRIPTOR, SHARED_BYTES
 from headwater.emulate.vliw.registers import Frame, Registers
 from headwater.emulate.watch.hooks import Observer
-from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.emulate.wave.deferred import Deferred
 from headwater.emulate.wave.helpers import ARENA, PRIVATE, RESOURCE
 from headwater.emulate.wave.layout import ARENA_SLOT, FAULT_NAMES, LANES, SLOT, WAVE
@@ -96,7 +96,7 @@ class Clause(Deferred):
         self.resources = resources
         self.traits = resources.traits
         self.options = options
-        self.b = Builder(frozenset(("avx512dq",)) if options.avx512 else frozenset())
+        self.b = WaveBuilder(frozenset(("avx512dq",)) if options.avx512 else frozenset())
         self.b.start("begin")
         self.regs = Registers(self.b, surroundings.frame, merged=inlined)
         self.control = surroundings.control.within(self.b, self.stop_unless)

@@ -15,7 +15,7 @@ from headwater.emulate.vliw import program as reading
 from headwater.emulate.vliw.layout import CF, LOOP_LIMIT, STACK_LIMIT
 from headwater.emulate.vliw.operands import LOOP_INDEX_MODE
 from headwater.emulate.vliw.program import Program
-from headwater.emulate.wave.builder import Builder
+from headwater.emulate.wave.builder import WaveBuilder
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Control(Protocol):
         """The code of an instruction begins; false if it is known that it is never reached, and needs none."""
         ...
 
-    def within(self, b: Builder, stop_unless: Callable[[str], None]) -> Control:
+    def within(self, b: WaveBuilder, stop_unless: Callable[[str], None]) -> Control:
         """The same, written into another function, whose ``%w`` and ``%frame`` are the same."""
         ...
 
@@ -136,7 +136,7 @@ def _end_of_loop(program: Program, index: int) -> int:
 class Known:
     """Control flow whose nestings are known: masks are loaded and stored where they are."""
 
-    def __init__(self, b: Builder, found: list[Nesting | None]) -> None:
+    def __init__(self, b: WaveBuilder, found: list[Nesting | None]) -> None:
         self.b = b
         self.nestings = found
         self.depth = 0
@@ -150,7 +150,7 @@ class Known:
         self.depth, self.loops = state.depth, state.loops
         return True
 
-    def within(self, b: Builder, stop_unless: Callable[[str], None]) -> Known:
+    def within(self, b: WaveBuilder, stop_unless: Callable[[str], None]) -> Known:
         """See `Control.within`."""
         found = Known(b, self.nestings)
         found.depth, found.loops = self.depth, self.loops
@@ -231,14 +231,14 @@ class Known:
 class Counted:
     """Control flow by calls of ``control.c``; ``stop_unless`` leaves the wavefront after a fault."""
 
-    def __init__(self, b: Builder, stop_unless: Callable[[str], None]) -> None:
+    def __init__(self, b: WaveBuilder, stop_unless: Callable[[str], None]) -> None:
         self.b = b
         self._stop_unless = stop_unless
 
     def enter(self, index: int) -> bool:
         return True
 
-    def within(self, b: Builder, stop_unless: Callable[[str], None]) -> Counted:
+    def within(self, b: WaveBuilder, stop_unless: Callable[[str], None]) -> Counted:
         """See `Control.within`."""
         return Counted(b, stop_unless)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from headwater.emulate.vliw.bindings import Format
 from headwater.emulate.wave import lower_float
-from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.emulate.wave.registers import PART_LANES
 from headwater.isa.gcn.semantics import Mode, float_bits
 
@@ -22,11 +22,11 @@ def pieces(nbytes: int) -> list[tuple[int, int]]:
     return [(0, nbytes)]
 
 
-def _float(b: Builder, value: float) -> Value:
+def _float(b: WaveBuilder, value: float) -> Value:
     return b.constant("f32", float_bits(value, "f32"))
 
 
-def unpacked(b: Builder, format_: Format, dwords: Sequence[Value]) -> list[Value]:
+def unpacked(b: WaveBuilder, format_: Format, dwords: Sequence[Value]) -> list[Value]:
     """The lanes of an element, u32 each; ``dwords``: what was loaded, of 1 and 2 bytes zero-extended."""
     if format_.nbytes == 3:
         dwords = [b.binary("or", dwords[0], b.binary("shl", dwords[1], b.constant("u32", 16)))]
@@ -40,7 +40,7 @@ def unpacked(b: Builder, format_: Format, dwords: Sequence[Value]) -> list[Value
     return result
 
 
-def _unpacked(b: Builder, kind: str, whole: Value, shift: int, width: int) -> Value:
+def _unpacked(b: WaveBuilder, kind: str, whole: Value, shift: int, width: int) -> Value:
     if width == 32 and kind in ("f", "u", "i"):
         return whole
     signed = kind in ("i", "sn", "is")
@@ -69,7 +69,7 @@ def _unpacked(b: Builder, kind: str, whole: Value, shift: int, width: int) -> Va
     return b.bitcast(number, "u32")
 
 
-def packed(b: Builder, format_: Format, lanes: Sequence[Value]) -> list[Value]:
+def packed(b: WaveBuilder, format_: Format, lanes: Sequence[Value]) -> list[Value]:
     """An element's dwords of its lanes; one of 1 or 2 bytes is in the low bits."""
     total = sum(format_.widths)
     words: list[Value | None] = [None] * max((total + 31) // 32, 1)
@@ -87,7 +87,7 @@ def packed(b: Builder, format_: Format, lanes: Sequence[Value]) -> list[Value]:
     return [b.splat(word if word is not None else b.constant("u32", 0), PART_LANES) for word in words]
 
 
-def _packed(b: Builder, kind: str, lane: Value, width: int) -> Value:
+def _packed(b: WaveBuilder, kind: str, lane: Value, width: int) -> Value:
     if width == 32 and kind in ("f", "u", "i"):
         return lane
     if kind == "f":

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from headwater.emulate.vliw.layout import CF, REGISTER_BYTES
-from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS, Mask
 
 GPRS: Final = 128
@@ -55,7 +55,7 @@ class Registers:
     """Values of registers in the code of one function. ``merged``: where not all lanes are stored, the others are
     loaded before, as LLVM does not see through masked stores what a register holds."""
 
-    def __init__(self, b: Builder, frame: Frame, *, merged: bool = False) -> None:
+    def __init__(self, b: WaveBuilder, frame: Frame, *, merged: bool = False) -> None:
         self.b = b
         self.frame = frame
         self.merged = merged

@@ -19,7 +19,7 @@ from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import CF, LAUNCH
 from headwater.emulate.vliw.program import Program, read_program
 from headwater.emulate.vliw.registers import PIXEL, Frame
-from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.emulate.wave.layout import AT_BARRIER, ENDED, FAULT_NAMES, LANES, STOPPED, WAVE
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Mask
 from headwater.isa.vliw.model import Cf
@@ -96,7 +96,7 @@ class _Translator:
     program: Program
     bindings: Bindings
     options: Options
-    b: Builder = field(default_factory=Builder)
+    b: WaveBuilder = field(default_factory=WaveBuilder)
     functions: list[str] = field(default_factory=list)
     declarations: dict[str, str] = field(default_factory=dict)
     resumes: list[tuple[int, str]] = field(default_factory=list)
@@ -203,7 +203,7 @@ class _Translator:
         b.jump("cf.0")
         return "\n".join(line for block in b.blocks[first:] for line in (f"{block.label}:", *block.lines))
 
-    def _start_value(self, b: Builder, what: str, part: int) -> Value:
+    def _start_value(self, b: WaveBuilder, what: str, part: int) -> Value:
         """What a register holds when the wavefront begins, u32 for each lane."""
 
         def size(name: str, axis: int) -> Value:
@@ -246,7 +246,7 @@ class _Translator:
         position = b.let("f32", PART_LANES, f"uitofp {pixel(axis).typed} to <{PART_LANES} x float>")
         return b.bitcast(b.binary("fadd", position, b.constant("f32", 0x3F000000)), "u32")
 
-    def _store_valid(self, b: Builder) -> None:
+    def _store_valid(self, b: WaveBuilder) -> None:
         """The lanes whose pixels are in the domain: the others are there for their neighbours, and write nothing."""
 
         def bound(number: int) -> Value:

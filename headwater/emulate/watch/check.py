@@ -36,7 +36,7 @@ from headwater.opencl.check_findings import fault, sentences
 if TYPE_CHECKING:
     from headwater.emulate.watch.hooks import AccessOrigin, LaneAccess
     from headwater.emulate.watch.staging import Site
-    from headwater.emulate.wave.builder import Builder
+    from headwater.emulate.wave.builder import WaveBuilder
     from headwater.emulate.wave.launched import SimulatedTask, WavefrontLaunch
     from headwater.native.faults import Extent
     from headwater.opencl.access_locations import AccessPlaces
@@ -186,7 +186,7 @@ class CheckObserver(Staged):
         self.still.add(site)
         return True
 
-    def in_step(self, b: Builder) -> None:
+    def in_step(self, b: WaveBuilder) -> None:
         b.declare("declare hidden void @hw_in_step(ptr) nounwind")
         b.line("call void @hw_in_step(ptr %w)")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from headwater.emulate.wave.builder import Builder
+    from headwater.emulate.wave.builder import WaveBuilder
     from headwater.emulate.wave.launched import SimulatedTask
     from headwater.emulate.wave.memory import Address
     from headwater.emulate.wave.registers import Mask
@@ -91,7 +91,7 @@ class Observer(Protocol):
         the loads that read through others."""
         ...
 
-    def begin(self, b: Builder) -> None:
+    def begin(self, b: WaveBuilder) -> None:
         """A wavefront begins."""
         ...
 
@@ -101,29 +101,29 @@ class Observer(Protocol):
         which loses them."""
         ...
 
-    def on_segments(self, b: Builder, *, repeats: bool = True, loops: bool = True) -> None:
+    def on_segments(self, b: WaveBuilder, *, repeats: bool = True, loops: bool = True) -> None:
         """The segments that were opened run now, one behind the other.
 
         ``repeats``: they may be those that ran last; ``loops``: the way back of a loop may lead here.
         """
         ...
 
-    def on_access(self, b: Builder, origin: AccessOrigin, access: LaneAccess) -> None:
+    def on_access(self, b: WaveBuilder, origin: AccessOrigin, access: LaneAccess) -> None:
         """A part's lanes are about to access memory. Called when the part is written."""
         ...
 
     def on_scalar_access(
-        self, b: Builder, origin: AccessOrigin, address: str, nbytes: int, writes: bool, lanes: str
+        self, b: WaveBuilder, origin: AccessOrigin, address: str, nbytes: int, writes: bool, lanes: str
     ) -> None:
         """The wavefront, of whose lanes ``lanes``, an ``i64``, are active, is about to access memory with one address
         (``i64``)."""
         ...
 
-    def on_barrier(self, b: Builder, address: int, exec_: str) -> None:
+    def on_barrier(self, b: WaveBuilder, address: int, exec_: str) -> None:
         """The wavefront's lanes ``exec_``, an ``i64``, are at a barrier."""
         ...
 
-    def in_step(self, b: Builder) -> None:
+    def in_step(self, b: WaveBuilder) -> None:
         """From here on the program counts on the wavefront's lanes running in step."""
         ...
 

@@ -18,7 +18,7 @@ from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS
 from headwater.emulate.wave.support import keeps_registers
 
 if TYPE_CHECKING:
-    from headwater.emulate.wave.builder import Builder
+    from headwater.emulate.wave.builder import WaveBuilder
     from headwater.emulate.wave.memory import Address
     from headwater.emulate.wave.registers import Mask
 
@@ -57,7 +57,7 @@ _LIKELY = "!prof !9100"
 _BITS = f"i{PART_LANES}"
 
 
-def compare(b: Builder, place: Place, at: Address, part: int, lanes: Mask, *, still: bool = False) -> str:
+def compare(b: WaveBuilder, place: Place, at: Address, part: int, lanes: Mask, *, still: bool = False) -> str:
     """Lanes that lie otherwise to lane 0 than in the access before, in this part or those already reported: an ``i32``.
 
     ``place``: a pointer to a field of the site, some bytes further; its ``low`` and ``high`` have been stored.
@@ -106,14 +106,14 @@ def compare(b: Builder, place: Place, at: Address, part: int, lanes: Mask, *, st
     return differs
 
 
-def _is_set(b: Builder, place: str) -> str:
+def _is_set(b: WaveBuilder, place: str) -> str:
     return b.emit(f"icmp ne i32 {b.emit(f'load i32, ptr {place}, align 4')}, 0")
 
 
 class Compared:
     """An access that is being reported, part by part, to a library that predicts it: see `report_unexpected`."""
 
-    def __init__(self, b: Builder, first: Address) -> None:
+    def __init__(self, b: WaveBuilder, first: Address) -> None:
         def of_first(lanes: str) -> str:
             return b.emit(f"extractelement {PART} {lanes}, i64 0")
 
@@ -128,7 +128,7 @@ class Compared:
         self._high = None if self.high is None else in_all(self.high)
         self._unlike: list[str] = []
 
-    def compare(self, b: Builder, place: Place, at: Address, part: int, lanes: Mask) -> None:
+    def compare(self, b: WaveBuilder, place: Place, at: Address, part: int, lanes: Mask) -> None:
         """Look at whether a part's lanes lie to lane 0 as in the access before."""
         offset = b.emit(f"sub {PART} {at.low or 'zeroinitializer'}, {self._low}")
         known = b.emit(f"load {PART}, ptr {place('pattern', part * PART_LANES * 4)}, align 64")
@@ -140,7 +140,7 @@ class Compared:
         self.parts.append(at)
         self._unlike.append(other)
 
-    def same_pattern(self, b: Builder) -> str:
+    def same_pattern(self, b: WaveBuilder) -> str:
         """Whether all lanes do, an ``i1``."""
         anywhere = self._unlike[0]
         for other in self._unlike[1:]:
@@ -148,7 +148,7 @@ class Compared:
         return b.emit(f"icmp eq {_BITS} {b.emit(f'bitcast {PART_MASK} {anywhere} to {_BITS}')}, 0")
 
 
-def _unless_expected(b: Builder, place: Place, key: str, mask: str, other: str, done: str, *, local: bool) -> None:
+def _unless_expected(b: WaveBuilder, place: Place, key: str, mask: str, other: str, done: str, *, local: bool) -> None:
     """Count an access, where ``key`` and ``mask`` are what the library expects."""
     hit = b.label("expected")
     known = b.emit(f"load i64, ptr {place('next', 0)}, align 8")
@@ -167,7 +167,7 @@ def _unless_expected(b: Builder, place: Place, key: str, mask: str, other: str, 
 
 
 def report_unexpected(
-    b: Builder, place: Place, access: SiteAccess, compared: Compared, put: Callable[[], None], *, local: bool
+    b: WaveBuilder, place: Place, access: SiteAccess, compared: Compared, put: Callable[[], None], *, local: bool
 ) -> None:
     """Call the library for an access of all parts unless it is what that expects; ``put`` writes the addresses.
 
@@ -200,7 +200,7 @@ def report_unexpected(
 
 
 def report_access(
-    b: Builder, access: SiteAccess, differs: str, slow: Callable[[], None], still: tuple[str, str] | None = None
+    b: WaveBuilder, access: SiteAccess, differs: str, slow: Callable[[], None], still: tuple[str, str] | None = None
 ) -> None:
     """Call the library for an access of all parts; ``slow`` writes what `hw_access` needs beside the addresses.
 
@@ -225,7 +225,7 @@ def report_access(
     b.start(done)
 
 
-def _report_slowly(b: Builder, access: SiteAccess) -> None:
+def _report_slowly(b: WaveBuilder, access: SiteAccess) -> None:
     at = access.at
     operands = f"ptr %w, ptr {access.site}, i32 {access.number}, i32 {int(at.high is not None)}, i64 {at.base}"
     operands += f", i64 {access.mask}"
@@ -233,7 +233,7 @@ def _report_slowly(b: Builder, access: SiteAccess) -> None:
     b.line(f'call void asm sideeffect "call hw_access_keep", "{constraints}"({operands})')
 
 
-def call_keeping(b: Builder, name: str, pointer: str) -> None:
+def call_keeping(b: WaveBuilder, name: str, pointer: str) -> None:
     """Call a function that is rarely called: code around it has no need to save registers."""
     if keeps_registers():
         b.line(f'call void asm sideeffect "call {name}_keep", "{{rdi}},~{{eax}},{_CLOBBERS}"(ptr {pointer})')
@@ -242,7 +242,9 @@ def call_keeping(b: Builder, name: str, pointer: str) -> None:
         b.line(f"call void @{name}(ptr {pointer})")
 
 
-def report_scalar(b: Builder, site: str, number: int, address: str, mask: str, expects: Place | None = None) -> None:
+def report_scalar(
+    b: WaveBuilder, site: str, number: int, address: str, mask: str, expects: Place | None = None
+) -> None:
     """Call the library for an access of the wavefront's lanes ``mask`` with one address; both are an ``i64``.
 
     ``expects``: where the fields of the site are, if the library says what it expects.
@@ -263,7 +265,7 @@ def report_scalar(b: Builder, site: str, number: int, address: str, mask: str, e
     b.start(done)
 
 
-def _by_registers(b: Builder, name: str, operands: str, *, rarely: bool) -> str:
+def _by_registers(b: WaveBuilder, name: str, operands: str, *, rarely: bool) -> str:
     """Call a function that uses no vector registers: whether it returned another number than 0.
 
     ``rarely``: by way of a piece of assembly that keeps the others, of which the code around has more then.

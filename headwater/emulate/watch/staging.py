@@ -30,7 +30,7 @@ from headwater.native.structure import Struct
 
 if TYPE_CHECKING:
     from headwater.emulate.watch.hooks import AccessOrigin, LaneAccess
-    from headwater.emulate.wave.builder import Builder
+    from headwater.emulate.wave.builder import WaveBuilder
     from headwater.emulate.wave.memory import Address
 
 GLOBAL_KIND, LDS_KIND, PRIVATE_KIND, GDS_KIND, FLAT_KIND, SCALAR_KIND = range(6)
@@ -160,7 +160,7 @@ class Staged:
 
     # ---- what headwater.emulate.watch.hooks.Observer wants
 
-    def begin(self, b: Builder) -> None:
+    def begin(self, b: WaveBuilder) -> None:
         b.declare("declare hidden void @hw_begin(ptr) nounwind")
         b.line("call void @hw_begin(ptr %w)")
 
@@ -175,7 +175,7 @@ class Staged:
         self.segment_of.update(dict.fromkeys(addresses, number))
         self._begun.append((number, active))
 
-    def on_segments(self, b: Builder, *, repeats: bool = True, loops: bool = True) -> None:
+    def on_segments(self, b: WaveBuilder, *, repeats: bool = True, loops: bool = True) -> None:
         """Write the segments that have begun to the path. Not by a call, which would cost all vector registers."""
         begun, self._begun = self._begun, []
         if not self.takes_segments:
@@ -231,7 +231,7 @@ class Staged:
         b.jump(done)
         b.start(done)
 
-    def on_access(self, b: Builder, origin: AccessOrigin, access: LaneAccess) -> None:
+    def on_access(self, b: WaveBuilder, origin: AccessOrigin, access: LaneAccess) -> None:
         kind, at, part, lanes = GLOBAL_KIND, access.at, access.part, access.lanes
         for bit, number in ((LDS, LDS_KIND), (PRIVATE, PRIVATE_KIND), (GDS, GDS_KIND), (FLAT, FLAT_KIND)):
             if at.how & bit:
@@ -297,7 +297,7 @@ class Staged:
             b.line(f"call void @hw_access(ptr %w, ptr {here}, i32 {site}, i32 {wide}, {where})")
 
     def on_scalar_access(
-        self, b: Builder, origin: AccessOrigin, address: str, nbytes: int, writes: bool, lanes: str
+        self, b: WaveBuilder, origin: AccessOrigin, address: str, nbytes: int, writes: bool, lanes: str
     ) -> None:
         site = self._site(origin, 0, SCALAR_KIND, nbytes, writes)
         here = b.emit(f"getelementptr i8, ptr {self._recorder(b)}, i64 {recorder_bytes(0) + site * SITE.size_bytes}")
@@ -311,12 +311,12 @@ class Staged:
         b.declare("declare hidden void @hw_scalar_access(ptr, ptr, i32, i64, i64) nounwind")
         b.line(f"call void @hw_scalar_access(ptr %w, ptr {here}, i32 {site}, i64 {address}, i64 {lanes})")
 
-    def on_barrier(self, b: Builder, address: int, exec_: str) -> None:
+    def on_barrier(self, b: WaveBuilder, address: int, exec_: str) -> None:
         self._barriers += 1
         b.declare("declare hidden void @hw_barrier(ptr, i64, i64) nounwind")
         b.line(f"call void @hw_barrier(ptr %w, i64 {address}, i64 {exec_})")
 
-    def in_step(self, b: Builder) -> None:
+    def in_step(self, b: WaveBuilder) -> None:
         pass
 
     def pointers(self, written: frozenset[int], still: frozenset[int]) -> None:
@@ -368,12 +368,12 @@ class Staged:
             self.segments[self.segment_of[origin.member]].sites.append(number)
         return number
 
-    def _recorder(self, b: Builder) -> str:
+    def _recorder(self, b: WaveBuilder) -> str:
         place = b.emit(f"getelementptr i8, ptr %w, i64 {WAVE.offset['hooks'] + 8 * RECORDER_HOOK}")
         return b.emit(f"load ptr, ptr {place}, align 8")
 
 
-def _whole(b: Builder, lanes: Mask) -> str:
+def _whole(b: WaveBuilder, lanes: Mask) -> str:
     """A mask as one number. Unlike `Mask.bits` it does not remember it: this may stand in one of several ways."""
     if lanes.whole is not None:
         return lanes.whole
@@ -384,7 +384,7 @@ def _whole(b: Builder, lanes: Mask) -> str:
     return total
 
 
-def _of_part(b: Builder, lanes: Mask, part: int) -> str:
+def _of_part(b: WaveBuilder, lanes: Mask, part: int) -> str:
     """A mask without the lanes of other parts."""
     piece = b.emit(f"zext i{PART_LANES} {lanes.part_bits(b, part)} to i64")
     return b.emit(f"shl i64 {piece}, {part * PART_LANES}")

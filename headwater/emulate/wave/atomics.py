@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.emulate.wave.helpers import GDS, LDS, WRITE
 from headwater.emulate.wave.layout import LANES
 from headwater.emulate.wave.lower_llvm import Wide, lower
@@ -35,7 +35,7 @@ class Context(Protocol):
     """What the loop over lanes is written by: a translator."""
 
     @property
-    def b(self) -> Builder: ...
+    def b(self) -> WaveBuilder: ...
 
     def stop_unless(self, fine: str) -> None:
         """Leave if there was a fault."""
@@ -109,13 +109,13 @@ def pointer_to(t: Context, address: str, nbytes: int, how: int, pc: int, lane: s
     return b.emit(f"inttoptr i64 {found} to ptr")
 
 
-def array_place(b: Builder, array: str, dword: int, lane: str) -> str:
+def array_place(b: WaveBuilder, array: str, dword: int, lane: str) -> str:
     """A pointer to a lane's dword in an array of 64 lanes a dword."""
     here = b.emit(f"getelementptr i32, ptr {array}, i64 {lane}")
     return b.emit(f"getelementptr i8, ptr {here}, i64 {4 * LANES * dword}")
 
 
-def wide_addresses(b: Builder, at: Address) -> str:
+def wide_addresses(b: WaveBuilder, at: Address) -> str:
     """A part's addresses as 64-bit numbers."""
     low = b.emit(f"zext {PART} {at.low} to {_LONG}")
     if at.high is not None:
@@ -124,7 +124,7 @@ def wide_addresses(b: Builder, at: Address) -> str:
     return b.binary("add", Value(low, "u64", PART_LANES), Value(at.base, "u64")).text
 
 
-def put_array(b: Builder, array: str, dword: int, part: int, value: str) -> None:
+def put_array(b: WaveBuilder, array: str, dword: int, part: int, value: str) -> None:
     """Store a part's dwords in an array of 64 lanes a dword."""
     here = b.emit(f"getelementptr i8, ptr {array}, i64 {4 * (LANES * dword + PART_LANES * part)}")
     b.line(f"store {PART} {value}, ptr {here}, align 64")

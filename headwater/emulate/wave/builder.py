@@ -57,7 +57,7 @@ class Value:
 
 
 @dataclass(slots=True, eq=False)
-class Block(builder.Block):
+class WaveBlock(builder.Block):
     """A basic block being written. ``flushed`` maps typed values to the same without denormals, ``casts`` typed values
     and the type wanted to what they are as that."""
 
@@ -65,12 +65,12 @@ class Block(builder.Block):
     casts: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
-class Builder(builder.Builder[Block]):
+class WaveBuilder(builder.Builder[WaveBlock]):
     """Knows the types of the semantics language, and makes vectors of scalars where the two meet."""
 
     def __init__(self, features: frozenset[str] = frozenset()) -> None:
         """``features``: LLVM's names of what the host has (``avx512dq``), where plain LLVM IR would not do."""
-        super().__init__(Block)
+        super().__init__(WaveBlock)
         self.features = features
 
     def count_bits(self, mask: str) -> str:

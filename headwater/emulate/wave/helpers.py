@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headwater.emulate.wave.builder import Builder
+from headwater.emulate.wave.builder import WaveBuilder
 from headwater.emulate.wave.layout import ACCESSES
 from headwater.emulate.wave.registers import PART
 
@@ -27,7 +27,7 @@ def dwords(nbytes: int) -> int:
     return max(nbytes // 4, 1)
 
 
-def load(b: Builder, at: Address, mask: str, info: int, nbytes: int, keep: bool) -> tuple[str, list[str]]:
+def load(b: WaveBuilder, at: Address, mask: str, info: int, nbytes: int, keep: bool) -> tuple[str, list[str]]:
     """Have lanes load from any addresses: whether there was no fault (``i1``), and the dwords."""
     count = dwords(nbytes)
     if not keep:
@@ -44,7 +44,7 @@ def load(b: Builder, at: Address, mask: str, info: int, nbytes: int, keep: bool)
     return b.emit(f"icmp ne i32 {status}, 0"), [b.emit(f"extractvalue {result} {got}, {d + 1}") for d in range(count)]
 
 
-def store(b: Builder, at: Address, mask: str, info: int, values: Sequence[str], keep: bool) -> str:
+def store(b: WaveBuilder, at: Address, mask: str, info: int, values: Sequence[str], keep: bool) -> str:
     """The same for stores of dwords, or their low bytes."""
     if keep:
         status = _by_registers(b, f"hw_store_part{len(values)}", "i32", "={eax}", at, mask, info, values)
@@ -54,7 +54,7 @@ def store(b: Builder, at: Address, mask: str, info: int, values: Sequence[str], 
 
 
 def _by_registers(
-    b: Builder, name: str, result: str, outputs: str, at: Address, mask: str, info: int, values: Sequence[str]
+    b: WaveBuilder, name: str, result: str, outputs: str, at: Address, mask: str, info: int, values: Sequence[str]
 ) -> str:
     data = "".join(f",{{zmm{2 + d}}}" for d in range(len(values)))
     constraints = f"{outputs},{{zmm0}},{{zmm1}}{data},{{rdi}},{{rsi}},{{edx}},{{rcx}},{{r8}},{_CLOBBERS}"
@@ -63,7 +63,7 @@ def _by_registers(
     return b.emit(f'call {result} asm sideeffect "call {name}", "{constraints}"({", ".join(operands)})')
 
 
-def _by_memory(b: Builder, name: str, at: Address, mask: str, info: int, values: Sequence[str]) -> str:
+def _by_memory(b: WaveBuilder, name: str, at: Address, mask: str, info: int, values: Sequence[str]) -> str:
     for n, value in enumerate((at.low, at.high or "zeroinitializer", *values)):
         here = b.emit(f"getelementptr i8, ptr %data, i64 {64 * n}")
         b.line(f"store {PART} {value}, ptr {here}, align 64")

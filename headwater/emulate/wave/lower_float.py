@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headwater.emulate.wave.builder import Builder, Value, llvm_type
+from headwater.emulate.wave.builder import Value, WaveBuilder, llvm_type
 from headwater.errors import InternalError
 from headwater.isa.gcn.semantics import BITS, Mode, Node, float_bits, is_float
 
@@ -19,7 +19,7 @@ _ARITHMETIC = {"fadd": "fadd", "fsub": "fsub", "fmul": "fmul", "fdiv": "fdiv"}
 _EXACT = Mode()
 
 
-def lower(b: Builder, node: Node, args: Sequence[Value], mode: Mode) -> Value:
+def lower(b: WaveBuilder, node: Node, args: Sequence[Value], mode: Mode) -> Value:
     """A primitive with a float among its operands or as its result."""
     op, type_ = node.op, node.type
     mode = _EXACT if node.raw else mode
@@ -59,7 +59,7 @@ def lower(b: Builder, node: Node, args: Sequence[Value], mode: Mode) -> Value:
     raise InternalError(f"{op} is not computed within a lane: the translator has to do it")
 
 
-def convert(b: Builder, a: Value, type_: str, mode: Mode) -> Value:
+def convert(b: WaveBuilder, a: Value, type_: str, mode: Mode) -> Value:
     """``type_(a)``: between floats, or from an integer to a float."""
     if not is_float(type_):
         raise InternalError(f"{type_} of {a.type}: floats become integers by sat_…")
@@ -87,7 +87,7 @@ def convert(b: Builder, a: Value, type_: str, mode: Mode) -> Value:
     return _output(b, result, mode)
 
 
-def limited_half(b: Builder, result: Value, inputs: Sequence[Value]) -> Value:
+def limited_half(b: WaveBuilder, result: Value, inputs: Sequence[Value]) -> Value:
     """An f16 that is the largest one where it would be infinite though no input is, as FP16_OVFL wants it."""
     limited = _is_infinite(b, result)
     for value in inputs:
@@ -98,13 +98,13 @@ def limited_half(b: Builder, result: Value, inputs: Sequence[Value]) -> Value:
     return b.bitcast(b.select(limited, b.binary("sub", bits, b.constant("u16", 1)), bits), "f16")
 
 
-def _is_infinite(b: Builder, a: Value) -> Value:
+def _is_infinite(b: WaveBuilder, a: Value) -> Value:
     size = (1 << (BITS[a.type] - 1)) - 1
     bits = b.binary("and", b.bitcast(a, f"u{BITS[a.type]}"), b.constant(f"u{BITS[a.type]}", size))
     return b.compare("icmp eq", bits, b.constant(bits.type, size >> _MANTISSA[a.type] << _MANTISSA[a.type]))
 
 
-def flush(b: Builder, a: Value) -> Value:
+def flush(b: WaveBuilder, a: Value) -> Value:
     """``a`` with denormals made zeros of their sign."""
     known = b.block.flushed
     if a.typed not in known:
@@ -113,7 +113,7 @@ def flush(b: Builder, a: Value) -> Value:
     return Value(known[a.typed], a.type, a.lanes)
 
 
-def _flush(b: Builder, a: Value) -> Value:
+def _flush(b: WaveBuilder, a: Value) -> Value:
     bits = b.bitcast(a, f"u{BITS[a.type]}")
     exponent = ((1 << (BITS[a.type] - 1)) - 1) & ~((1 << _MANTISSA[a.type]) - 1)
     small = b.compare("icmp eq", b.binary("and", bits, b.constant(bits.type, exponent)), b.constant(bits.type, 0))
@@ -121,7 +121,7 @@ def _flush(b: Builder, a: Value) -> Value:
     return b.bitcast(b.select(small, sign, bits), a.type)
 
 
-def narrow(b: Builder, a: Value, type_: str, rounding: int = 0) -> Value:
+def narrow(b: WaveBuilder, a: Value, type_: str, rounding: int = 0) -> Value:
     """An f32 or f64 that is to be an f16; other types are returned as they are."""
     if type_ != "f16" or a.type == "f16":
         return a
@@ -146,7 +146,7 @@ def narrow(b: Builder, a: Value, type_: str, rounding: int = 0) -> Value:
     return b.bitcast(b.select(wrong, b.binary("add", bits, step), bits), "f16")
 
 
-def _widened_whole(b: Builder, a: Value) -> Value:
+def _widened_whole(b: WaveBuilder, a: Value) -> Value:
     """`widen` for what is rounded next: LLVM would take an fpext there as leave to round halves lane by lane."""
     if a.type != "f16" or a.lanes != 16 or "avx512f" not in b.features:
         return widen(b, a)
@@ -160,7 +160,7 @@ def _wide_type(type_: str) -> str:
     return "f32" if type_ == "f16" else type_
 
 
-def widen(b: Builder, a: Value) -> Value:
+def widen(b: WaveBuilder, a: Value) -> Value:
     """An f16 as the f32 of the same value; other types as they are."""
     if a.type != "f16":
         return a
@@ -169,7 +169,7 @@ def widen(b: Builder, a: Value) -> Value:
     return b.let("f32", a.lanes, f"fpext {half} {text} to {llvm_type('f32', a.lanes)}")
 
 
-def _to_odd(b: Builder, a: Value) -> Value:
+def _to_odd(b: WaveBuilder, a: Value) -> Value:
     """An f64 as f32 such that rounding that to f16 is rounding the f64: inexact results get an odd last bit.
 
     Boldo and Melquiond, "Emulation of a FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd".
@@ -186,20 +186,20 @@ def _to_odd(b: Builder, a: Value) -> Value:
     return b.bitcast(b.select(b.binary("and", even, inexact), odd, bits), "f32")
 
 
-def _on_bits(b: Builder, a: Value, op: str, mask: int) -> Value:
+def _on_bits(b: WaveBuilder, a: Value, op: str, mask: int) -> Value:
     bits = b.bitcast(a, f"u{BITS[a.type]}")
     return b.bitcast(b.binary(op, bits, b.constant(bits.type, mask)), a.type)
 
 
-def _input(b: Builder, a: Value, mode: Mode) -> Value:
+def _input(b: WaveBuilder, a: Value, mode: Mode) -> Value:
     return a if not is_float(a.type) or mode.denorm(a.type) & 1 else flush(b, a)
 
 
-def _output(b: Builder, a: Value, mode: Mode) -> Value:
+def _output(b: WaveBuilder, a: Value, mode: Mode) -> Value:
     return a if mode.denorm(a.type) & 2 else flush(b, a)
 
 
-def _arithmetic(b: Builder, op: str, type_: str, args: Sequence[Value], rounding: int) -> Value:
+def _arithmetic(b: WaveBuilder, op: str, type_: str, args: Sequence[Value], rounding: int) -> Value:
     if type_ == "f16" and op == "fma":
         # In f64 the sum is exact, or a summand too small to matter is lost.
         singles = [widen(b, a) for a in args]
@@ -208,7 +208,7 @@ def _arithmetic(b: Builder, op: str, type_: str, args: Sequence[Value], rounding
     return narrow(b, _rounded(b, op, _wide_type(type_), [widen(b, a) for a in args], rounding), type_, rounding)
 
 
-def _rounded(b: Builder, op: str, type_: str, args: Sequence[Value], rounding: int) -> Value:
+def _rounded(b: WaveBuilder, op: str, type_: str, args: Sequence[Value], rounding: int) -> Value:
     """An operation of the host, rounded as MODE says: the host's own mode is changed around it."""
     args, lanes = b.level(*args)
     result = llvm_type(type_, lanes)
@@ -236,7 +236,7 @@ def _suffix(type_: str, lanes: int) -> str:
     return base if lanes == 1 else f"v{lanes}{base}"
 
 
-def _extreme(b: Builder, op: str, x: Value, y: Value, ieee: bool) -> Value:
+def _extreme(b: WaveBuilder, op: str, x: Value, y: Value, ieee: bool) -> Value:
     """v_min and v_max (AMD, Vega ISA Reference Guide, V_MIN_F32): NaNs lose, -0 is below +0."""
     type_ = x.type
     (x, y), lanes = b.level(x, y)
@@ -258,18 +258,18 @@ def _extreme(b: Builder, op: str, x: Value, y: Value, ieee: bool) -> Value:
     return result
 
 
-def _range(b: Builder, op: str, x: Value, y: Value) -> Value:
+def _range(b: WaveBuilder, op: str, x: Value, y: Value) -> Value:
     """The host's VRANGE has the very rules of v_min and v_max in IEEE mode (Intel, Software Developer's Manual)."""
     # The sign is that of the operand chosen.
     return _masked(b, "range", (x.typed, y.typed, f"i32 {4 | (op == 'max')}"), x)
 
 
-def _scalef(b: Builder, a: Value, n: Value) -> Value:
+def _scalef(b: WaveBuilder, a: Value, n: Value) -> Value:
     """VSCALEF: a × 2ⁿ for a whole n in a float."""
     return _masked(b, "scalef", (a.typed, n.typed), a)
 
 
-def _masked(b: Builder, name: str, args: tuple[str, ...], like: Value) -> Value:
+def _masked(b: WaveBuilder, name: str, args: tuple[str, ...], like: Value) -> Value:
     """An operation of AVX-512 on all lanes of a register, rounding as usual."""
     bits = BITS[like.type] * like.lanes
     name = f"llvm.x86.avx512.mask.{name}.p{'s' if like.type == 'f32' else 'd'}.{bits}"
@@ -279,7 +279,7 @@ def _masked(b: Builder, name: str, args: tuple[str, ...], like: Value) -> Value:
     return b.let(like.type, like.lanes, f"call {like.llvm} @{name}({', '.join(whole)})")
 
 
-def _saturate(b: Builder, a: Value, type_: str) -> Value:
+def _saturate(b: WaveBuilder, a: Value, type_: str) -> Value:
     """Towards zero, the nearest there is for what is too large, 0 for a NaN (llvm.fptosi.sat goes lane by lane)."""
     a = widen(b, a)
     signed, bits = type_[0] == "i", BITS[type_]
@@ -304,7 +304,7 @@ def _saturate(b: Builder, a: Value, type_: str) -> Value:
     return Value(b.resize(whole, f"u{bits}").text, type_, whole.lanes)
 
 
-def _ldexp(b: Builder, a: Value, n: Value) -> Value:
+def _ldexp(b: WaveBuilder, a: Value, n: Value) -> Value:
     """``a`` × 2ⁿ, rounded once."""
     (a, n), lanes = b.level(a, n)
     if a.type != "f16" and lanes * BITS[a.type] in (512, 256, 128) and "avx512dq" in b.features:
@@ -330,12 +330,12 @@ def _ldexp(b: Builder, a: Value, n: Value) -> Value:
     return b.binary("fmul", a, _power(b, n, "f64"))
 
 
-def _clamp(b: Builder, n: Value, limit: int) -> Value:
+def _clamp(b: WaveBuilder, n: Value, limit: int) -> Value:
     n = b.intrinsic("smin", "i32", n, b.constant("i32", limit))
     return b.intrinsic("smax", "i32", n, b.constant("i32", -limit))
 
 
-def _power(b: Builder, n: Value, type_: str) -> Value:
+def _power(b: WaveBuilder, n: Value, type_: str) -> Value:
     """2ⁿ for an n within the exponents of normal numbers."""
     bias, wide = (127, "u32") if type_ == "f32" else (1023, "u64")
     exponent = b.binary("add", n, b.constant("i32", bias))
@@ -343,5 +343,5 @@ def _power(b: Builder, n: Value, type_: str) -> Value:
     return b.bitcast(b.binary("shl", b.resize(widened, wide), b.constant(wide, _MANTISSA[type_])), type_)
 
 
-def _float(b: Builder, value: float) -> Value:
+def _float(b: WaveBuilder, value: float) -> Value:
     return b.constant("f64", float_bits(value, "f64"))

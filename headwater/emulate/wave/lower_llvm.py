@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from headwater.emulate.wave import lower_float
-from headwater.emulate.wave.builder import Builder, Value, llvm_type
+from headwater.emulate.wave.builder import Value, WaveBuilder, llvm_type
 from headwater.errors import InternalError
 from headwater.isa.gcn.semantics import BITS, Mode, Node, Semantics, is_float
 
@@ -41,7 +41,7 @@ class Lowered:
 
 
 def lower(
-    b: Builder,
+    b: WaveBuilder,
     semantics: Semantics,
     operands: Mapping[str, Wide],
     mode: Mode,
@@ -68,7 +68,7 @@ def lower(
 
 @dataclass
 class _Lowering:
-    b: Builder
+    b: WaveBuilder
     operands: Mapping[str, Wide]
     mode: Mode
     clamp: bool

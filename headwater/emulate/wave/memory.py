@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from headwater.emulate.wave import helpers
-from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.emulate.wave.helpers import ARENA, GDS, LDS, PRIVATE, dwords
 from headwater.emulate.wave.layout import WAVE
 from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, Mask
@@ -50,7 +50,7 @@ class Address:
     offset: int = 0
     wraps: bool = True
 
-    def moved(self, b: Builder, nbytes: int) -> Address:
+    def moved(self, b: WaveBuilder, nbytes: int) -> Address:
         """The same, further by a constant."""
         if nbytes == 0:
             return self
@@ -60,7 +60,7 @@ class Address:
             return replace(self, offset=nbytes).settled(b)
         return replace(self, base=b.binary("add", Value(self.base, "u64"), Value(str(nbytes), "u64")).text)
 
-    def settled(self, b: Builder) -> Address:
+    def settled(self, b: WaveBuilder) -> Address:
         """The same without an offset."""
         if not self.offset:
             return self
@@ -103,7 +103,7 @@ class Context(Protocol):
     """
 
     @property
-    def b(self) -> Builder: ...
+    def b(self) -> WaveBuilder: ...
     @property
     def shapes(self) -> dict[tuple[str, str | None, str, bool], Shape]: ...
     @property
@@ -419,7 +419,7 @@ class PartAccess:
         self.t.stop_unless(helpers.store(self.b, at, self._mask32(), info, values, self.t.options.avx512))
 
 
-def interleaved(b: Builder, values: Sequence[str]) -> tuple[str, str]:
+def interleaved(b: WaveBuilder, values: Sequence[str]) -> tuple[str, str]:
     """Registers' dwords lane by lane: type and value."""
     count = len(values)
     width = PART_LANES

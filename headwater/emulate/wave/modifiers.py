@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.wave import lower_float
-from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.isa.gcn.model import Row, Source
 from headwater.isa.gcn.semantics import BITS, Mode, float_bits, is_float
 
@@ -17,7 +17,14 @@ _HIGH_HALVES = ("v_mad_mixhi_f16", "v_fma_mixhi_f16")
 
 
 def source(
-    b: Builder, value: Value, type_: str, neg: bool, absolute: bool, sext: bool = False, sel: int = 6, op_sel: int = 0
+    b: WaveBuilder,
+    value: Value,
+    type_: str,
+    neg: bool,
+    absolute: bool,
+    sext: bool = False,
+    sel: int = 6,
+    op_sel: int = 0,
 ) -> Value:
     """A source of the language's ``type_`` from its register's bits (u32 or u64).
 
@@ -33,7 +40,7 @@ def source(
     return _signed(b, b.bitcast(value, type_), neg, absolute)
 
 
-def packed_source(b: Builder, value: Value, type_: str, operand: Source) -> Value:
+def packed_source(b: WaveBuilder, value: Value, type_: str, operand: Source) -> Value:
     """A packed source as twice as many elements of ``type_``, the low one of each lane first."""
     elements = b.reshape(value, f"u{BITS[type_]}")
     picks = (operand.op_sel, operand.op_sel_hi)
@@ -47,7 +54,7 @@ def packed_source(b: Builder, value: Value, type_: str, operand: Source) -> Valu
     return b.bitcast(elements, type_)
 
 
-def pair_source(b: Builder, value: Value, operand: Source) -> Value:
+def pair_source(b: WaveBuilder, value: Value, operand: Source) -> Value:
     """A source whose halves the expression names: its bits (u32 or u64) with op_sel and signs applied to each half."""
     half = BITS[value.type] // 2
     float_type = f"f{half}" if operand.type[2] == "f" else f"u{half}"
@@ -58,7 +65,7 @@ def pair_source(b: Builder, value: Value, operand: Source) -> Value:
     return b.reshape(packed_source(b, value, float_type, operand), f"u{2 * half}")
 
 
-def mixed_source(b: Builder, value: Value, operand: Source) -> Value:
+def mixed_source(b: WaveBuilder, value: Value, operand: Source) -> Value:
     """A source of v_mad_mix: op_sel_hi makes it the half that op_sel names, converted to f32."""
     if not operand.op_sel_hi:
         return source(b, value, "f32", operand.neg, operand.abs)
@@ -66,7 +73,7 @@ def mixed_source(b: Builder, value: Value, operand: Source) -> Value:
     return _signed(b, lower_float.convert(b, half, "f32", Mode()), operand.neg, operand.abs)
 
 
-def result(b: Builder, value: Value, clamp: bool, omod: int, mode: Mode) -> Value:
+def result(b: WaveBuilder, value: Value, clamp: bool, omod: int, mode: Mode) -> Value:
     """A float result with output modifier and clamp.
 
     The hardware leaves omod out in IEEE mode and where denormal results are kept (LLVM, SIFoldOperands); clamp makes a
@@ -89,7 +96,7 @@ def result(b: Builder, value: Value, clamp: bool, omod: int, mode: Mode) -> Valu
     return value
 
 
-def sdwa_dest(b: Builder, value: Value, old: Value, sel: int, unused: int) -> Value:
+def sdwa_dest(b: WaveBuilder, value: Value, old: Value, sel: int, unused: int) -> Value:
     """The register's new bits (u32): ``value`` in the bytes that ``sel`` names.
 
     ``unused`` 0 clears the others, 1 extends the sign upwards, 2 keeps those of ``old``.
@@ -122,7 +129,7 @@ def high_half(row: Row, isa: str) -> str:
     return "keep" if new or row.name in _KEPT_ON_GFX9 else "zero"
 
 
-def _selected(b: Builder, value: Value, sel: int, sext: bool) -> Value:
+def _selected(b: WaveBuilder, value: Value, sel: int, sext: bool) -> Value:
     bits, at = (8, 8 * sel) if sel < 4 else (16, 16 * (sel - 4))
     value = b.bitcast(value, "u32")
     if sext:
@@ -132,7 +139,7 @@ def _selected(b: Builder, value: Value, sel: int, sext: bool) -> Value:
     return b.binary("and", shifted, b.constant("u32", (1 << bits) - 1)) if at + bits < 32 else shifted
 
 
-def _signed(b: Builder, value: Value, neg: bool, absolute: bool) -> Value:
+def _signed(b: WaveBuilder, value: Value, neg: bool, absolute: bool) -> Value:
     """``value`` with its sign removed, then inverted; only floats and untyped bits have such modifiers."""
     if not (neg or absolute) or value.type[0] == "i":
         return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.emulate.wave.lower_llvm import Lowered, Wide, lower
 from headwater.isa.gcn.semantics import Mode, Semantics
 
@@ -19,7 +19,7 @@ LEAST_LINES = 12
 class Outlined:
     """The functions of one kernel, by what they compute. ``b`` writes the calls."""
 
-    def __init__(self, b: Builder) -> None:
+    def __init__(self, b: WaveBuilder) -> None:
         self._b = b
         self._known: dict[tuple[object, ...], tuple[str, Lowered] | None] = {}
 
@@ -55,7 +55,7 @@ class Outlined:
         self, name: str, what: Semantics, operands: Mapping[str, Wide], names: Sequence[str], mode: Mode, clamp: bool
     ) -> tuple[str, Lowered] | None:
         """The function's name and its results as it has them; None where it is short."""
-        b = Builder(self._b.features)
+        b = WaveBuilder(self._b.features)
         own: dict[str, Wide] = {}
         heads = []
         for n in names:

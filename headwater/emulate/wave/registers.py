@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from headwater.emulate.wave.builder import Builder, Value
+from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.emulate.wave.layout import LANES, PRIVATE_APERTURE, SHARED_APERTURE, VECTOR_LANES
 from headwater.isa.gcn.model import (
     EXEC,
@@ -48,7 +48,7 @@ class Mask:
         """Whether it is known now that all bits are set."""
         return self.whole == "-1"
 
-    def part(self, b: Builder, number: int) -> str:
+    def part(self, b: WaveBuilder, number: int) -> str:
         """The ``i1`` vector of one part. Written where the builder stands."""
         known = self.parts[number]
         if known is None:
@@ -60,7 +60,7 @@ class Mask:
             self.parts[number] = known
         return known
 
-    def part_bits(self, b: Builder, number: int) -> str:
+    def part_bits(self, b: WaveBuilder, number: int) -> str:
         """One part as an integer."""
         if self.full:
             return "-1"
@@ -76,7 +76,7 @@ class Mask:
         """Whether `bits` can be written: false while vector code that makes it is waiting."""
         return self.whole is not None or all(p is not None for p in self.parts)
 
-    def bits(self, b: Builder) -> str:
+    def bits(self, b: WaveBuilder) -> str:
         """The mask as one ``i64``."""
         if self.whole is None:
             total = ""
@@ -103,7 +103,7 @@ class Registers:
     called before the value of a mask is read that waiting vector code makes.
     """
 
-    def __init__(self, b: Builder, split: Callable[[int], bool], flush: Callable[[], None]) -> None:
+    def __init__(self, b: WaveBuilder, split: Callable[[int], bool], flush: Callable[[], None]) -> None:
         self.b = b
         self._split = split
         self._flush = flush
@@ -354,7 +354,7 @@ class Registers:
         self._wide[part][register] = value
 
 
-def half_of(b: Builder, value: Value, half: int) -> str:
+def half_of(b: WaveBuilder, value: Value, half: int) -> str:
     """The low (0) or high (1) dwords of 64-bit elements."""
     pieces = 2 * PART_LANES
     dwords = b.emit(f"bitcast {value.typed} to <{pieces} x i32>")
@@ -365,7 +365,7 @@ def half_of(b: Builder, value: Value, half: int) -> str:
 PART_MASK_PICKS = f"<{PART_LANES} x i32>"
 
 
-def b_trunc(b: Builder, whole: str) -> str:
+def b_trunc(b: WaveBuilder, whole: str) -> str:
     """The low 32 bits of an ``i64``, which may be a constant."""
     if whole.lstrip("-").isdigit():
         return str(int(whole) & 0xFFFFFFFF)

@@ -32,7 +32,7 @@ _QUALIFIERS = {
 _IMAGE_TYPE = re.compile(r"image(1d_array|2d_array|1d_buffer|1d|2d|3d)_")
 
 
-class Unit(NamedTuple):
+class ProgramUnit(NamedTuple):
     """A source with its build options, and the headers that were given to it, name and text."""
 
     source: str
@@ -40,15 +40,15 @@ class Unit(NamedTuple):
     headers: tuple[tuple[str, str], ...]
 
 
-def read_units(records: Sequence[Any]) -> list[Unit]:
+def read_units(records: Sequence[Any]) -> list[ProgramUnit]:
     """From the protocol's records."""
     return [
-        Unit(_decoded(source), _decoded(options), tuple((_decoded(n), _decoded(text)) for n, text in headers))
+        ProgramUnit(_decoded(source), _decoded(options), tuple((_decoded(n), _decoded(text)) for n, text in headers))
         for source, options, headers in records
     ]
 
 
-def unit_record(unit: Unit) -> Any:
+def unit_record(unit: ProgramUnit) -> Any:
     """A unit without headers as the protocol has it."""
     return _encoded(unit.source), _encoded(unit.options), []
 
@@ -61,17 +61,17 @@ def _decoded(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def joined(given: Sequence[Unit], options: str, *, linking: bool) -> Unit:
+def joined(given: Sequence[ProgramUnit], options: str, *, linking: bool) -> ProgramUnit:
     """The units, which have no headers, as one; ``options``: of the link, if it is one."""
     further = [word for word in options.split() if word.startswith("-cl-")] if linking else []
     made = [units.Unit(unit.source, " ".join([unit.options, *further]).strip()) for unit in given]
     if len(made) == 1:
-        return Unit(*made[0], ())
+        return ProgramUnit(*made[0], ())
     kept = dict.fromkeys(word for unit in made for word in _without_macros(unit.options))
-    return Unit(units.joined(made), " ".join(kept), ())
+    return ProgramUnit(units.joined(made), " ".join(kept), ())
 
 
-def check(device: Device, unit: Unit) -> str:
+def check(device: Device, unit: ProgramUnit) -> str:
     """The warnings of a unit that is compiled by itself and has no headers. Raises SourceError and UsageError as
     `Device.build` does."""
     from headwater.opencl.platforms import GCN_TRIPLE, SPIR, VLIW_TRIPLE
@@ -84,12 +84,12 @@ def check(device: Device, unit: Unit) -> str:
     return clang.compile_to_ir(unit.source, NAME, unit.options, target=target, is_part=True).warnings
 
 
-def without_headers(device: Device, unit: Unit) -> Unit:
+def without_headers(device: Device, unit: ProgramUnit) -> ProgramUnit:
     """The unit with all that it includes in it, as it is now: who links it may have removed the files. Raises what
     `check` does."""
     if not unit.headers and not includes.present(unit.source):
         return unit
-    return Unit(_preprocessed(unit, device), " ".join(_without_macros(unit.options)), ())
+    return ProgramUnit(_preprocessed(unit, device), " ".join(_without_macros(unit.options)), ())
 
 
 def _without_macros(options: str) -> list[str]:
@@ -111,7 +111,7 @@ def _without_macros(options: str) -> list[str]:
 _MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"[ 0-9]*$', re.MULTILINE)
 
 
-def _preprocessed(unit: Unit, device: Device) -> str:
+def _preprocessed(unit: ProgramUnit, device: Device) -> str:
     """A unit with its macros expanded and its headers in it."""
     parsed = clang.parse_options(unit.options)
     with temporary.folder() as folder:

@@ -220,7 +220,7 @@ class Packed:
     nbytes: int
 
 
-class ArgumentPassing(Protocol):
+class InputPassing(Protocol):
     """How a kernel gets its arguments, and what its work-items and source lines are called.
 
     ``in_line``: whether work-items are made one after the other even where they run as pixels, which the rasteriser
@@ -286,7 +286,7 @@ class ShaderLaunch:
         chip: Chip,
         sizes: Sizes,
         bindings: Bindings,
-        passing: ArgumentPassing = _GIVEN,
+        passing: InputPassing = _GIVEN,
         watcher: Watcher | None = None,
     ) -> None:
         self.kernel = kernel

@@ -360,7 +360,7 @@ def test_exact_arithmetic_is_ieee():
 
 def test_common_operations_are_single_instructions(worker):
     """What matters for speed is one host operation: nothing stands around an fma in the default MODE."""
-    from headwater.emulate.wave.builder import Builder, Value
+    from headwater.emulate.wave.builder import Value, WaveBuilder
     from headwater.emulate.wave.lower_llvm import lower
 
     for name in (
@@ -374,7 +374,7 @@ def test_common_operations_are_single_instructions(worker):
         "v_and_b32",
     ):
         meaning = semantics(by_name(name))
-        b = Builder()
+        b = WaveBuilder()
         operands = {o: Value(f"%{o}", meaning.types[o], 16) for o in meaning.reads}
         lower(b, meaning, operands, Mode())
         assert len(b.block.lines) == 1, (name, b.block.lines)
