@@ -221,7 +221,7 @@ PATTERNS = {"compile", "sub", "subn", "match", "search", "findall", "finditer", 
 """Functions of `re` whose first argument is a pattern."""
 OF_LLVM = re.compile(
     r'%(?![-+%]|\d*\()["(\[\\\w]|@["(\[\\\w]|(?<!\()!(?:\\d|\d|[({\[]|\w+ )|\b(?:define|declare|alloca|getelementptr|'
-    r"addrspace(?:cast)?|metadata|attributes|spir_func|insertelement|datalayout|noundef)\b|\bi(?:8|16|32|64)\b|"
+    r"addrspace(?:cast)?|metadata|attributes|spir_func|insertelement|datalayout|noundef|amdgpu-[a-z-]+)\b|\bi(?:8|16|32|64)\b|"
     r"(?:\\d\+\)?|\d) x "
 )
 """What a pattern over the text of LLVM IR has: names of values (``%x``), symbols (``@f``), nodes (``!7``), words, types."""

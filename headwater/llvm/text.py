@@ -260,6 +260,25 @@ def element_count(line: str) -> str:
     return rest.partition(",")[0] if rest.startswith(("i32 ", "i64 ")) else ""
 
 
+def with_flag(group: str, flag: str) -> str:
+    """A group of attributes with one more."""
+    return group.replace("{ ", f"{{ {flag} ", 1)
+
+
+def without_flags(group: str, flags: Collection[str]) -> str:
+    """A group of attributes without some."""
+    return " ".join(word for word in group.split(" ") if word not in flags)
+
+
+_GROUP_SIZES = re.compile(r'("amdgpu-flat-work-group-size"="(\d+),)(\d+)"')
+
+
+def with_largest_group(group: str, largest: Callable[[int, int], int]) -> str:
+    """A group of attributes, in which code generation for GCN is told another largest work-group: what ``largest``
+    makes of the least and the largest that it says."""
+    return _GROUP_SIZES.sub(lambda m: f'{m[1]}{largest(int(m[2]), int(m[3]))}"', group)
+
+
 def for_processor(group: str, processor: str) -> str:
     """A group of attributes for another processor, with the features that LLVM gives it by itself."""
     return _MACHINE.sub(f'"target-cpu"="{processor}"', group)

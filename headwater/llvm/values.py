@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -13,6 +14,8 @@ CASTS = frozenset(
     "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint ptrtoaddr inttoptr bitcast "
     "addrspacecast".split()
 )
+_FLOAT = re.compile(r"-?\d+\.\d+(e[+-]\d+)?|0x[0-9A-F]+")
+_NONZERO_DIGIT = re.compile(r"[1-9A-Fa-f]")
 
 
 @dataclass(slots=True, eq=False)
@@ -30,6 +33,17 @@ class Value:
     @property
     def is_undefined(self) -> bool:
         return self.text in ("undef", "poison")
+
+    @property
+    def is_nonzero(self) -> bool:
+        """Whether it is a constant number other than zero."""
+        digits = self.text.partition("e")[0].removeprefix("0x")
+        return not self.is_local and not self.is_undefined and _NONZERO_DIGIT.search(digits) is not None
+
+    @property
+    def is_float_number(self) -> bool:
+        """Whether it is a float's or a double's number, as LLVM writes them."""
+        return _FLOAT.fullmatch(self.text) is not None
 
     @property
     def is_expression(self) -> bool:

@@ -16,7 +16,7 @@ from headwater.llvm.modules import parse
 from headwater.llvm.passes.definedness import files, followed
 from headwater.llvm.passes.hidden_variables import Hidden
 from headwater.llvm.passes.inlining import inlined
-from headwater.llvm.text import FINDING
+from headwater.llvm.text import FINDING, with_flag
 from headwater.opencl.check_findings import GLOBAL_ID, format_of
 from headwater.opencl.copies_in_flight import with_copies_followed
 from headwater.opencl.misaligned import with_alignment_tested
@@ -27,7 +27,7 @@ def without_speculation(module: Module) -> None:
     reads so may be another's to write, or nobody's. It does not where it is told that something looks for races (LLVM,
     "LLVM Language Reference", sanitize_thread), and nothing else follows from that."""
     for name, group in module.attribute_groups.items():
-        module.attribute_groups[name] = group.replace("{ ", "{ sanitize_thread ", 1)
+        module.attribute_groups[name] = with_flag(group, "sanitize_thread")
 
 
 def with_definedness(program: Module, kernels: Iterable[str], builder: llvm.PassBuilder) -> Module:

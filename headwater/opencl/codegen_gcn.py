@@ -6,7 +6,6 @@ It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the wor
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable
 
 import llvmlite.binding as llvm
@@ -18,7 +17,7 @@ from headwater.llvm.metadata import fields, kind
 from headwater.llvm.modules import limit_code_generation, limit_passes, parse
 from headwater.llvm.passes.gcn_phis import with_values_kept
 from headwater.llvm.passes.inlining import inlined
-from headwater.llvm.text import has_findings
+from headwater.llvm.text import has_findings, with_largest_group
 from headwater.opencl.checked import settle, with_definedness, with_printing, without_speculation
 from headwater.opencl.gcn import CodeOptions
 from headwater.opencl.group_sizes import with_required_sizes
@@ -176,8 +175,8 @@ def _limit_code_generation(module: Module, caution: int) -> None:
 
 
 _UNIFORM = '"uniform-work-group-size"="true"'
-_GROUP_RANGE = '"amdgpu-flat-work-group-size"="1,256"'
-_FLAT_GROUP = re.compile(r'"amdgpu-flat-work-group-size"="(\d+),(\d+)"')
+_USUAL_GROUPS = 1, 256
+"""What clang says of kernels that do not say it themselves."""
 _WAVEFRONT = 64
 
 
@@ -189,7 +188,9 @@ def _prepare(module: Module, largest_group: int) -> None:
     groups = module.attribute_groups
     uniform = any(_UNIFORM in group for group in groups.values())
     for name, group in groups.items():
-        groups[name] = group.replace(_GROUP_RANGE, f'"amdgpu-flat-work-group-size"="1,{largest_group}"')
+        groups[name] = with_largest_group(
+            group, lambda least, most: largest_group if (least, most) == _USUAL_GROUPS else most
+        )
     inlined(module)
     if uniform:
         with_required_sizes(module)
@@ -203,9 +204,7 @@ def _prepare_checks(module: Module) -> None:
     """LLVM is to keep accesses and barriers where the program has them: it leaves barriers out in groups that are
     declared to have no more work-items than a wavefront, and puts private arrays into local memory."""
     for name, group in module.attribute_groups.items():
-        module.attribute_groups[name] = _FLAT_GROUP.sub(
-            lambda m: f'"amdgpu-flat-work-group-size"="{m[1]},{max(int(m[2]), 2 * _WAVEFRONT)}"', group
-        )
+        module.attribute_groups[name] = with_largest_group(group, lambda _, most: max(most, 2 * _WAVEFRONT))
     without_speculation(module)
 
 
@@ -389,7 +388,7 @@ def _never_zero(value: Value) -> bool:
     """Whether a number is a constant other than zero."""
     if value.elems is not None:
         return all(_never_zero(element) for element in value.elems)
-    return not value.is_local and re.search(r"[1-9A-Fa-f]", value.text.partition("e")[0].removeprefix("0x")) is not None
+    return value.is_nonzero
 
 
 def _signed_halves(module: Module) -> bool:

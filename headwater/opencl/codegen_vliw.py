@@ -25,6 +25,7 @@ from headwater.llvm.text import (
     has_findings,
     has_narrow_arrays,
     has_wide_integers,
+    without_flags,
 )
 from headwater.llvm.types import Type
 from headwater.opencl.checked import settle
@@ -164,7 +165,7 @@ def _prepare(module: Module, *, exact_groups: bool) -> None:
         # OpenCL C says "convergent" of all functions, which holds LLVM from finding two calls to be the same. No lane
         # sees another.
         if "memory(none)" in group or "memory(read)" in group:
-            module.attribute_groups[name] = group.replace("{ convergent ", "{ ", 1)
+            module.attribute_groups[name] = without_flags(group, ("convergent",))
     if exact_groups:
         with_required_sizes(module)
     with_intrinsics(module, exponentials=False)

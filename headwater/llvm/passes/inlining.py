@@ -6,16 +6,15 @@ Work-items have no stack for calls: neither a chunk of them on the cpu device no
 from __future__ import annotations
 
 from headwater.llvm.ir import Module
+from headwater.llvm.text import without_flags
 
-_REFUSED = ("noinline ", "optnone ", "alwaysinline ")
+_REFUSED = ("noinline", "optnone", "alwaysinline")
 
 
 def inlined(module: Module) -> None:
     """Say of every function that LLVM is to inline it, whatever the program says."""
     for name, group in module.attribute_groups.items():
-        if any(word in group for word in _REFUSED):
-            words = [word for word in group.split(" ") if f"{word} " not in _REFUSED]
-            module.attribute_groups[name] = " ".join(words)
+        module.attribute_groups[name] = without_flags(group, _REFUSED)
     for body in module.bodies.values():
         if not body.is_kernel:
             body.add_attribute("alwaysinline")

@@ -6,7 +6,6 @@ What cannot be computed from arguments and sizes is not known, and counts as not
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
@@ -26,7 +25,6 @@ _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
 _EXTREMES = {"smin": "slt", "smax": "sgt", "umin": "ult", "umax": "ugt"}
 _BOOLEANS = {"true": True, "false": False}
 _SIZES = {"global_size": "gsz", "num_groups": "ngr", "global_offset": "off", "enqueued_local_size": "els"}
-_FLOAT = re.compile(r"-?\d+\.\d+(e[+-]\d+)?|0x[0-9A-F]+")
 _FAR = 1 << 62
 """What 64-bit counters and limits stay below, so that differences of two do not wrap around."""
 
@@ -143,7 +141,7 @@ class Values:
             if value.ty.kind == "ptr":  # SPIR's null pointers are the generic one, cast
                 return "null" if text == "null" or " null to ptr" in text else None
             if value.ty.kind == "float":
-                return text if _FLOAT.fullmatch(text) else None
+                return text if value.is_float_number else None
             return text if text.lstrip("-").isdigit() or text in _BOOLEANS else None
         name = value.text
         if name not in self.known:
