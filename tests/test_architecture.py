@@ -110,6 +110,14 @@ def test_sub_packages_import_only_those_of_rows_above_their_own(name):
     assert not sorted(wrong)
 
 
+def test_tests_mirror_packages():
+    """Each folder of tests has the name of what it tests: a package, or a folder beside them."""
+    here = Path(__file__).parent
+    folders = {path.parent.relative_to(here) for path in here.rglob("test_*.py")}
+    assert Path("isa/vliw/compiler") in folders
+    assert not sorted(one for one in folders if not any((top / one).is_dir() for top in (ROOT, ROOT.parent)))
+
+
 def test_nobody_reads_private_names_of_other_modules():
     """Neither by imports, nor of other objects, nor of a class's own bases in other modules."""
     found = []

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from verification import fuzzing
 
-_TESTS = Path(__file__).parents[1] / "tests" / "isa_vliw"
+_TESTS = Path(__file__).parents[1] / "tests" / "isa" / "vliw"
 _MOST_STREAM_BYTES = 3000
 """Of the shaders' code: longer ones resemble these."""
 _WORDS = (

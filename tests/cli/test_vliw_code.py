@@ -11,7 +11,7 @@ import headwater
 from headwater.cli import main
 from headwater.isa.vliw import image_files
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "isa_vliw"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "isa" / "vliw"))
 
 from vliw_samples import COMPUTE, KERNEL, LOOP, METADATA, OBJECTS, PIXEL, opencl_binary
 

@@ -16,7 +16,7 @@ from headwater.isa.vliw.decode import decode
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, Owner, ShaderLaunch, Sizes, View
 
-CODE = Path(__file__).parents[2] / "isa_vliw" / "llvm.txt"
+CODE = Path(__file__).parents[2] / "isa" / "vliw" / "llvm.txt"
 CHIP = {"cypress": "hd5870", "cayman": "hd6970"}
 
 

@@ -15,7 +15,7 @@ from headwater.isa.vliw import decode, encode
 from headwater.isa.vliw.compiler import compile_program, driver
 from headwater.isa.vliw.printer import text
 from tests.counted import count_calls
-from tests.vliw_compiler.il_runs import CHIPS
+from tests.isa.vliw.compiler.il_runs import CHIPS
 
 PIXELS = "il_ps_2_0\ndcl_input_position_interp(linear_noperspective) v0.xy__\ndcl_output_generic o0\n"
 RESOURCE = "dcl_resource_id({0})_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)\n"

@@ -7,7 +7,7 @@ import pytest
 
 import headwater
 from tests.il import test_operations as operations, test_programs as programs
-from tests.vliw_compiler import il_runs
+from tests.isa.vliw.compiler import il_runs
 
 COMPILE = headwater.compile
 NO_FMA = {"hd3870", "hd4870"}
