@@ -40,6 +40,18 @@ def package(module):
 
 
 @cache
+def tree(path):
+    """A file's syntax tree, read once for all tests."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forgotten():
+    yield
+    tree.cache_clear()
+
+
+@cache
 def imports():
     """Module -> modules that it imports, with statements in functions and for types alone included."""
     paths = {".".join(("headwater", *p.relative_to(ROOT).with_suffix("").parts)): p for p in ROOT.rglob("*.py")}
@@ -47,7 +59,7 @@ def imports():
     found = {}
     for module, path in modules.items():
         names = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -122,7 +134,7 @@ def test_nobody_reads_private_names_of_other_modules():
     """Neither by imports, nor of other objects, nor of a class's own bases in other modules."""
     found = []
     for path in ROOT.rglob("*.py"):
-        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        nodes = list(ast.walk(tree(path)))
         own = {getattr(node, "name", None) for node in nodes}
         own |= {node.attr for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)}
         own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -140,7 +152,7 @@ def test_constructors_call_those_of_their_bases():
     """No class of ours is inherited from for its methods, with its own state left out."""
     classes = {}
     for path in ROOT.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.ClassDef):
                 classes.setdefault(node.name, node)
 
@@ -174,13 +186,8 @@ def test_circles_of_files_stay_within_a_package_and_small():
 def test_the_vectoriser_is_composed():
     """Classes of its package inherit from none of Headwater's but the builder of LLVM's text: state is passed on, not
     shared by a tower of bases."""
-    own = {
-        node.name
-        for path in ROOT.rglob("*.py")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ClassDef)
-    }
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "vectorise").rglob("*.py")}
+    own = {node.name for path in ROOT.rglob("*.py") for node in tree(path).body if isinstance(node, ast.ClassDef)}
+    trees = {path: tree(path) for path in (ROOT / "vectorise").rglob("*.py")}
     classes = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     assert len(classes) > 10
     bases = {node.name: ast.unparse(base).partition("[")[0].split(".")[-1] for node in classes for base in node.bases}
@@ -218,7 +225,7 @@ def test_what_generations_differ_in_is_asked_of_tables():
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {word}"
         for path in ROOT.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree(path))
         for word in compared(node)
         if NAMES.search(word) or word in chips.names()
     ]
@@ -243,7 +250,7 @@ NOT_OF_LLVM = {
 
 def patterns(path):
     """Lines with regular expressions, and these."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(path)):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=attr), args=[first, *_]) if attr in PATTERNS:
                 parts = (one.value for one in ast.walk(first) if isinstance(one, ast.Constant))
