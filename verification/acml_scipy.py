@@ -1,13 +1,13 @@
 """SciPy's own tests of `scipy.fft` and `scipy.linalg`, with the Core Math Library's functions in place of SciPy's.
 
-    python -m verification.acml_scipy [fft] [linalg] [streams] [--device cpu] [-k EXPRESSION]
+    python -m verification.acml_scipy [fft] [linalg] [streams] [--device cpu] [-k EXPRESSION] [--file lapack]…
 
 ``fft``: transforms of arrays go through ``acml.backend(DEVICE)``, so our kernels make them. ``linalg``: each function
 that `headwater.acml` has under SciPy's name stands in `scipy.linalg`. ``streams``: likewise, and ``solve``,
 ``lu_factor``, ``cholesky`` and ``qr`` get their matrix as a stream on the device and their results are read, so our
-factorizations make them (the test files that are about these). A test that does not pass is named with its reason:
-``refused`` (an error of ours names what is not supported), ``SciPy too`` (it does not pass without us), ``known``
-(`KNOWN` says why), or ``differs``. Only the last count as problems.
+factorizations make them (the test files that are about these). ``--file``: only that test file of SciPy's. A test that
+does not pass is named with its reason: ``refused`` (an error of ours names what is not supported), ``SciPy too`` (it
+does not pass without us), ``known`` (`KNOWN` says why), or ``differs``. Only the last count as problems.
 """
 
 from __future__ import annotations
@@ -107,18 +107,21 @@ def substitute(kind: str, device: str) -> Any:
     return None
 
 
-def run(kind: str, arguments: list[str], device: str | None) -> Results:
-    """The tests of a kind in this process; ``device`` None: without us."""
+def run(kind: str, arguments: list[str], device: str | None, files: list[str]) -> Results:
+    """The tests of a kind in this process, or those of some files only; ``device`` None: without us."""
     results = Results(substitute(kind, device) if device else None)
     quiet = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "--no-summary", "--tb=no", "-W", "ignore"]
-    pytest.main([*quiet, "-c", os.devnull, "--pyargs", *PACKAGES[kind], *arguments], plugins=[results])
+    package = PACKAGES[kind][0].partition(".tests")[0]
+    which = [f"{package}.tests.test_{name}" for name in files] or PACKAGES[kind]
+    pytest.main([*quiet, "-c", os.devnull, "--pyargs", *which, *arguments], plugins=[results])
     return results
 
 
-def alone(kind: str, names: list[str]) -> set[str]:
+def alone(kind: str, names: list[str], files: list[str]) -> set[str]:
     """Those of some tests that do not pass without us either."""
     k = " or ".join(sorted({name.rpartition("::")[2].partition("[")[0] for name in names}))
     command = [sys.executable, "-m", "verification.acml_scipy", kind, "--alone", "-k", k]
+    command += [part for name in files for part in ("--file", name)]
     lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
     return {line.removeprefix("alone ") for line in lines if line.startswith("alone ")}
 
@@ -128,19 +131,20 @@ def main() -> int:
     parser.add_argument("kind", nargs="*", choices=[*PACKAGES, []], help="which tests; all by default")
     parser.add_argument("--device", default="cpu", help="where our kernels run")
     parser.add_argument("-k", default="", help="only tests that match, as pytest has it")
+    parser.add_argument("--file", action="append", default=[], help="only this test file, such as lapack")
     parser.add_argument("--alone", action="store_true", help="without us: name the tests that do not pass")
     args = parser.parse_args()
     kinds = args.kind or list(PACKAGES)
     chosen = ["-k", args.k] if args.k else []
     if len(kinds) > 1:  # what one kind puts into SciPy is not taken out again
-        options = ["--device", args.device, *chosen]
+        options = ["--device", args.device, *chosen, *(f"--file={name}" for name in args.file)]
         return max(subprocess.call([sys.executable, "-m", "verification.acml_scipy", kind, *options]) for kind in kinds)
     (kind,) = kinds
-    results = run(kind, chosen, None if args.alone else args.device)
+    results = run(kind, chosen, None if args.alone else args.device, args.file)
     if args.alone:
         print("\n" + "\n".join(f"alone {name}" for name in results.reasons))
         return 0
-    without = alone(kind, list(results.reasons)) if results.reasons else set()
+    without = alone(kind, list(results.reasons), args.file) if results.reasons else set()
     counts: Counter[str] = Counter()
     print()
     for name, (ours, text) in results.reasons.items():

@@ -5,6 +5,7 @@ import pytest
 
 import headwater as hw
 from headwater.acml.random import NAMES, Generator
+from headwater.acml.streams import products
 from headwater.errors import DeviceError
 
 pytest.importorskip("scipy")
@@ -30,6 +31,16 @@ def test_products_transforms_and_solutions(device):
     square = a[:33] + 33 * np.eye(33)
     assert np.allclose(square @ np.linalg.solve(hw.stream(square, device=device), b).read(), b)
     assert np.allclose(np.exp(hw.stream(a, device=device)).read(), np.exp(a))
+
+
+def test_a_buffered_product_of_matrices_without_aligned_rows(device):
+    """PoCL 3.0 was right for aligned ones only."""
+    m, n, k = 17, 18, 7
+    x, y = (np.random.default_rng(0).standard_normal(shape).astype(np.float32) for shape in ((m, k), (k, n)))
+    c = hw.stream(np.full((m, n), np.nan, np.float32), device=device)
+    a, b = (products.matrix(hw.stream(value, device=device)) for value in (x, y))
+    products.gemm(1.0, a, b, 0.0, products.matrix(c), products.Tile(4, 4, 4, 4, True))
+    assert np.allclose(c.read(), x @ y, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", NAMES)

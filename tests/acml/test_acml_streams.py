@@ -12,7 +12,7 @@ import headwater as hw
 from headwater import acml
 from headwater.acml.streams import fourier, products
 from headwater.acml.streams.products import Tile, gemm, likely, matrix
-from headwater.errors import UsageError
+from headwater.errors import DeviceError, ResourceError, UsageError
 
 TYPES = (np.float32, np.float64, np.complex64, np.complex128)
 
@@ -383,6 +383,43 @@ def test_the_fastest_right_tile_is_measured_once_and_kept(monkeypatch, tmp_path)
     products.fastest.cache_clear()
     for kind in TYPES:
         assert all(cut in products.candidates(np.dtype(kind)) for cut in likely(np.dtype(kind))[1:])
+
+
+def test_elements_that_32_bits_cannot_count_are_refused_before_the_product():
+    a, c = (hw.stream(numbers(np.float32, 2, 2)) for _ in range(2))
+    before = c.read()
+    far = products.Matrix(a, 2, 2, 0, 2**31 - 1, 1)
+    with pytest.raises(ResourceError, match="a matrix with 2147483649 elements: the kernels count them with 32 bits"):
+        products.gemm(1.0, products.matrix(a), far, 0.0, products.matrix(c))
+    assert (c.read() == before).all()
+
+
+@pytest.mark.parametrize("fault", [None, "wrong", "refused"])
+def test_a_layout_that_a_driver_compiles_wrongly_is_left_to_the_plain_kernel(monkeypatch, tmp_path, fault):
+    monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
+    dtype, cut, used = np.dtype(np.complex64), products.Tile(2, 2, 8, 8, True), []
+    monkeypatch.setattr(products, "tile", lambda *args: cut)
+    program = products.program
+
+    def compiled(file, options, device):
+        used.append("BUFFERED" in options)
+        if used[-1] and fault == "refused":
+            raise DeviceError("too many registers")
+        if used[-1] and fault == "wrong":
+            options = options.replace(" -D CONJUGATE_A", "")
+        return program(file, options, device)
+
+    monkeypatch.setattr(products, "program", compiled)
+    x, y = numbers(dtype, 11, 5), numbers(dtype, 11, 7)
+    products.is_right.cache_clear()
+    for _ in range(2):
+        c = hw.stream(np.zeros((5, 7), dtype))
+        used.clear()
+        products.gemm(1.0, products.matrix(hw.stream(x)).H, products.matrix(hw.stream(y)), 0.0, products.matrix(c))
+        close(c.read(), x.conj().T @ y, dtype)
+        assert used[-1] == (fault is None)
+    assert len(used) == 1  # the trial is over
+    products.is_right.cache_clear()
 
 
 def test_blocks_are_used_where_they_are_right_and_faster(monkeypatch, tmp_path):

@@ -40,15 +40,15 @@ void put(__global T *c, T sum, T alpha, T beta)
 // For GPUs: the next tiles are on their way from memory, into registers, while those in local memory are multiplied.
 // Of A, neighbours in memory are along k (A_ALONG_K) or along the rows; of B, along the columns or along k (B_ALONG_K).
 // ALIGNED: all three matrices can be read and written by vectors V of 16 bytes, WIDTH elements. An item makes rows and
-// columns in runs of
-// WIDTH that are GROUP * WIDTH apart, so that a wavefront's reads from local memory have no conflicts.
+// columns in runs of WIDTH that are GROUP * WIDTH apart, so that a wavefront's reads from local memory have no conflicts.
 #define ITEMS (GROUP * GROUP)
 #define TILE_M (RM * GROUP)
 #define TILE_N (RN * GROUP)
 #define PAD (16 / (int)sizeof(T))
 #define VECTORS_A (DEPTH * TILE_M / WIDTH / ITEMS)
 #define VECTORS_B (DEPTH * TILE_N / WIDTH / ITEMS)
-typedef union { V whole; T part[WIDTH]; } Vector;
+typedef struct { T part[WIDTH] __attribute__((aligned(16))); } Vector; // no union: PoCL 3.0 loses those in loops
+#define WHOLE(v) (*(V *)(v).part)
 
 // WIDTH neighbours at p, of which those from `count` on are beyond the matrix.
 Vector load(__global const T *p, int count)
@@ -56,7 +56,7 @@ Vector load(__global const T *p, int count)
     Vector v;
 #ifdef ALIGNED
     if (count >= WIDTH) {
-        v.whole = *(__global const V *)p;
+        WHOLE(v) = *(__global const V *)p;
         return v;
     }
 #endif
@@ -114,10 +114,10 @@ void gemm(int m, int n, int k, T alpha, __global const T *a, int a_at, int a_row
                 Vector left[RM / WIDTH], right[RN / WIDTH];
 #pragma unroll
                 for (int i = 0; i < RM / WIDTH; ++i)
-                    left[i].whole = *(__local const V *)&tile_a[at][l][(i * GROUP + y) * WIDTH];
+                    WHOLE(left[i]) = *(__local const V *)&tile_a[at][l][(i * GROUP + y) * WIDTH];
 #pragma unroll
                 for (int j = 0; j < RN / WIDTH; ++j)
-                    right[j].whole = *(__local const V *)&tile_b[at][l][(j * GROUP + x) * WIDTH];
+                    WHOLE(right[j]) = *(__local const V *)&tile_b[at][l][(j * GROUP + x) * WIDTH];
 #pragma unroll
                 for (int i = 0; i < RM; ++i)
 #pragma unroll
@@ -167,7 +167,7 @@ void gemm(int m, int n, int k, T alpha, __global const T *a, int a_at, int a_row
 #pragma unroll
                 for (int q = 0; q < WIDTH; ++q)
                     v.part[q] = product(alpha, sums[i][j + q]);
-                *(__global V *)to = v.whole;
+                *(__global V *)to = WHOLE(v);
                 count = 0;
             }
 #endif

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import cache
 from itertools import product
 from math import inf, sqrt
@@ -12,7 +12,7 @@ import numpy as np
 
 from headwater.acml.costs import best, kept
 from headwater.acml.streams.programs import empty, floats, groups, on_device, operand, program, scalar, type_of
-from headwater.errors import HeadwaterError, UsageError
+from headwater.errors import HeadwaterError, ResourceError, UsageError
 from headwater.runtime import Device, Stream, stream
 
 
@@ -51,6 +51,11 @@ class Matrix:
         """Transposed and conjugated, over the same memory."""
         return Matrix(self.stream, self.columns, self.rows, self.at, self.column, self.row, not self.conjugate)
 
+    @property
+    def last(self) -> int:
+        """Where its last element is."""
+        return self.at + max(self.rows - 1, 0) * self.row + max(self.columns - 1, 0) * self.column
+
     def part(self, rows: slice, columns: slice) -> Matrix:
         """Rows and columns from start to before stop."""
         at = self.at + rows.start * self.row + columns.start * self.column
@@ -66,6 +71,35 @@ def matrix(value: Stream, start: int = 0) -> Matrix:
 
 VECTORS = {"f": ("float4", 4), "d": ("double2", 2), "F": ("float4", 2), "D": ("double2", 1)}
 """A type's vector of 16 bytes, and how many elements that is."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the code of the kernel for GPUs depends on, beside its tile: whether neighbours in memory are along the
+    columns of each matrix, whether all can be read by vectors, and which are conjugated."""
+
+    a_columns: bool
+    b_columns: bool
+    c_columns: bool
+    aligned: bool
+    a_conjugate: bool
+    b_conjugate: bool
+
+    @staticmethod
+    def of(a: Matrix, b: Matrix, c: Matrix) -> Layout:
+        """That of three matrices."""
+        width = VECTORS[c.stream.dtype.char][1]
+        steps = [a.at, a.row if a.column == 1 else a.column, b.at, b.row if b.column == 1 else b.column, c.at, c.row]
+        aligned = c.column == 1 and not any(number % width for number in steps)
+        return Layout(a.column == 1, b.column == 1, c.column == 1, aligned, a.conjugate, b.conjugate)
+
+    def options(self, dtype: np.dtype[Any]) -> str:
+        """What `gemm.cl` is compiled with."""
+        vector, width = VECTORS[dtype.char]
+        return (
+            f" -D BUFFERED -D V={vector} -D WIDTH={width}{' -D ALIGNED' if self.aligned else ''}"
+            f"{' -D A_ALONG_K' if self.a_columns else ''}{'' if self.b_columns else ' -D B_ALONG_K'}"
+        )
 
 
 def candidates(dtype: np.dtype[Any]) -> list[Tile]:
@@ -139,6 +173,37 @@ def fastest(device: Device, dtype: np.dtype[Any]) -> Tile:
     return likely(dtype)[int(kept(names, measured)["tile"])]
 
 
+@cache
+def is_right(device: Device, dtype: np.dtype[Any], cut: Tile, layout: Layout) -> bool:
+    """Whether the driver's code for a tile and a layout gives what the plain kernel gives; found once and kept. Drivers
+    have faults: PoCL 3.0 was right for aligned matrices and wrong for others."""
+
+    def found() -> dict[str, Any]:
+        rng = np.random.default_rng(0)
+        m, n, k = (128, 128, 32) if layout.aligned else (129, 131, 27)
+
+        def made(rows: int, columns: int, along: bool, conjugate: bool) -> Matrix:
+            value = rng.standard_normal((rows, columns)) * (1 + 0.5j if dtype.kind == "c" else 1)
+            held = matrix(stream(np.ascontiguousarray(value if along else value.T, dtype), device=device))
+            return replace(held if along else held.T, conjugate=conjugate)
+
+        a = made(m, k, layout.a_columns, layout.a_conjugate)
+        b = made(k, n, layout.b_columns, layout.b_conjugate)
+        results = []
+        try:
+            for tile in (_plain(dtype, LARGE), cut):
+                c = made(m, n, layout.c_columns, False)
+                gemm(1.0, a, b, 0.0, c, tile)
+                results.append(c.stream.read())
+        except HeadwaterError:
+            return {"right": False}
+        scale = 1e3 * np.finfo(dtype).eps * sqrt(k)
+        return {"right": bool(np.allclose(results[0], results[1], rtol=scale, atol=scale))}
+
+    names = "layout", device.name, device.description, device.driver, dtype.name, repr(astuple(cut)), repr(layout)
+    return bool(kept(names, found)["right"])
+
+
 def _timed(a: Matrix, b: Matrix, c: Matrix, cut: Tile) -> None:
     gemm(1.0, a, b, 0.0, c, cut)
     c.stream.device.finish()
@@ -167,16 +232,27 @@ def gemm(alpha: Any, a: Matrix, b: Matrix, beta: Any, c: Matrix, cut: Tile | Non
     m, n, k = c.rows, c.columns, a.columns
     if not m or not n:
         return
+    for value in (a, b, c):
+        if value.last >= 2**31:
+            raise ResourceError(
+                f"a matrix with {value.last + 1} elements: the kernels count them with 32 bits",
+                hint="cut the problem in parts",
+            )
+    chosen = cut is None
     cut = cut or tile(device, dtype, m, n, k)
-    if cut.buffered and (1 not in (a.row, a.column) or 1 not in (b.row, b.column)):
-        cut = _plain(dtype, LARGE)
+    layout = None
+    if cut.buffered:
+        layout = Layout.of(a, b, c)
+        has_gaps = 1 not in (a.row, a.column) or 1 not in (b.row, b.column)
+        if has_gaps or (chosen and not is_right(device, dtype, cut, layout)):
+            layout, cut = None, _plain(dtype, LARGE)
     options = f"-D T={kind} -D RM={cut.rows} -D RN={cut.columns} -D GROUP={cut.group}"
     options += f" -D DEPTH={cut.depth}" if cut.depth else ""
     options += " -D COMPLEX" if dtype.kind == "c" else ""
     options += " -D CONJUGATE_A" if a.conjugate else ""
     options += " -D CONJUGATE_B" if b.conjugate else ""
-    if cut.buffered:
-        options += _buffered(a, b, c)
+    if layout is not None:
+        options += layout.options(dtype)
     kernel = program("gemm.cl", options, device).gemm
     size = groups(-(-n // cut.columns), cut.group), groups(-(-m // cut.rows), cut.group)
     kernel[size, (cut.group, cut.group) if cut.depth else None](
@@ -185,17 +261,6 @@ def gemm(alpha: Any, a: Matrix, b: Matrix, beta: Any, c: Matrix, cut: Tile | Non
         *(floats(b.stream), b.at, b.row, b.column),
         *(scalar(beta, dtype), floats(c.stream), c.at, c.row, c.column),
         device=device,
-    )
-
-
-def _buffered(a: Matrix, b: Matrix, c: Matrix) -> str:
-    """Options of the kernel for GPUs: along what dimension neighbours are, and whether all can be read by vectors."""
-    vector, width = VECTORS[c.stream.dtype.char]
-    steps = [(a.at, a.row if a.column == 1 else a.column), (b.at, b.row if b.column == 1 else b.column), (c.at, c.row)]
-    aligned = c.column == 1 and not any(number % width for pair in steps for number in pair)
-    return (
-        f" -D BUFFERED -D V={vector} -D WIDTH={width}{' -D ALIGNED' if aligned else ''}"
-        f"{' -D A_ALONG_K' if a.column == 1 else ''}{'' if b.column == 1 else ' -D B_ALONG_K'}"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from headwater.errors import DeviceError, UsageError
+from headwater.errors import ResourceError, UsageError
 from headwater.runtime import Device, Stream, compile, stream
 
 TYPES = {
@@ -48,7 +48,7 @@ def empty(like: Stream, shape: tuple[int, ...], dtype: Any = None) -> Stream:
     for extent in shape:
         size *= extent
     if size >= 2**31:
-        raise DeviceError(f"{size} elements: the kernels count them with 32 bits", hint="cut the problem in parts")
+        raise ResourceError(f"{size} elements: the kernels count them with 32 bits", hint="cut the problem in parts")
     return Stream(like.device, shape, kind, like.device.allocate(size * kind.itemsize))
 
 
