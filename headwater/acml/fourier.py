@@ -76,7 +76,8 @@ def _call(name: str, kind: str, transform: str, arguments: list[str], *args: Any
             except (TypeError, ValueError, OverflowError):
                 raise UsageError(f"{name}: scale is a real number, not {values[label]!r:.60}") from None
         elif label in ("inpl", "ltrans"):
-            values[label] = bool(values[label])
+            given = values[label]
+            values[label] = bool(whole(int(given) if isinstance(given, np.bool_) else given, label, name))
         else:
             values[label] = number = whole(values[label], label, name)
             allowed = number >= (0 if label == "nseq" else 1)

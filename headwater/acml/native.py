@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from headwater.acml.quick import Planned, compiled
 from headwater.acml.routines import Parameter, Row, row
-from headwater.errors import ResourceError, UsageError
+from headwater.errors import OutOfMemoryError, ResourceError, UsageError
 
 _INT_MAX = 2**31 - 1
 TYPES: dict[str, np.dtype[Any]] = {
@@ -190,6 +190,12 @@ class Routine(Planned):
 
     def general(self, *args: Any) -> Any:
         """The routine over any arguments: those that are wrong are named."""
+        try:
+            return self._general(args)
+        except MemoryError as error:  # before the routine runs: it allocates nothing itself
+            raise OutOfMemoryError(f"{self.row.name}: no memory for its workspace: {error}") from None
+
+    def _general(self, args: tuple[Any, ...]) -> Any:
         if len(args) != len(self.arguments):
             raise UsageError(
                 f"{self.row.name} takes {len(self.arguments)} arguments, not {len(args)}: {self.prototype}"

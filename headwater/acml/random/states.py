@@ -74,6 +74,7 @@ def _load(state: Any, single: bool) -> Base | None:
         return None
     if not state.flags.writeable:
         raise UsageError("state is written and cannot be: the array is read-only")
+    state = np.asarray(state)  # of a masked array, its memory
     name = ACML_IDS.get((int(state[2]), int(state[3])))
     if name is None or state[1] != _MAGIC or state.size < _LENGTH[name] or state[_LENGTH[name] - 1] != _MAGIC:
         return None
@@ -95,12 +96,19 @@ def _load(state: Any, single: bool) -> Base | None:
     return Base(name, numbers, single, 0, leap)
 
 
+def _test_alias(name: str, x: Any, state: Any) -> None:
+    if np.shares_memory(x, state):
+        raise UsageError(f"{name}: x is written and shares memory with state", hint="pass another array")
+
+
 def _asked(value: Any, name: str, label: str, wanted: int) -> int | None:
     """A length, or an array of one int. Below 1 it is a question, answered in the array, and None is returned."""
     length = whole(value[0] if isinstance(value, np.ndarray) and value.size == 1 else value, label, name)
     if length >= 1:
         return length
     if isinstance(value, np.ndarray):
+        if not value.flags.writeable:
+            raise UsageError(f"{name}: {label} is written and cannot be: the array is read-only")
         value[0] = wanted
     return None
 
@@ -168,6 +176,7 @@ def _shub(name: str, single: bool, *args: Any) -> int:
         return -1 if n < 0 else -2
     if not isinstance(x, np.ndarray) or x.dtype != np.int32 or x.ndim != 1 or not x.flags.writeable or x.size < n:
         raise UsageError(f"{name}: x is an array of one dimension of int32 with {n} elements, which is written")
+    _test_alias(name, x, state)
     x[:n] = shub_words(base, n)
     _save(replace(base, at=base.at + n), state)
     return 0
@@ -221,6 +230,7 @@ def _draw(name: str, what: str, single: bool, *args: Any) -> int:
         raise UsageError(f"{name}: x is an array of one dimension of {dtype}, which is written")
     if x.size < n:
         raise UsageError(f"{name}: x has {x.size} elements, and {n} are needed")
+    _test_alias(name, x, state)
     generator = Generator("nag", dtype=np.float32 if single else np.float64)
     generator.base = base
     x[:n] = generator.draw(what, n, *numbers)
