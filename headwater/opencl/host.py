@@ -159,7 +159,8 @@ class HostModule:
                     from headwater.native.worker import WORKER
 
                     text, facts = WORKER.call("opencl.codegen:prepare", _content(self._text), symbol_of(kernel))
-                    cache.put(key, {_PREPARED_FILE: text.encode(), _FACTS_FILE: json.dumps(asdict(facts)).encode()})
+                    data = {**facts._asdict(), "flow": facts.flow._asdict()}
+                    cache.put(key, {_PREPARED_FILE: text.encode(), _FACTS_FILE: json.dumps(data).encode()})
                     known = text, facts
                 self._prepared[kernel] = known
         return known

@@ -1,7 +1,5 @@
 """Kernels that wait for memory: which they are, and that large launches of them take a cache line at a time."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -72,14 +70,14 @@ def test_other_processors_take_whole_vectors(monkeypatch):
 
 def test_launches_beyond_the_caches_take_a_line_at_a_time(monkeypatch):
     monkeypatch.setattr(launch_layout, "caches_bytes", lambda: (1 << 20, 1 << 22))
-    found = replace(facts(SAXPY), line_items=16)
+    found = facts(SAXPY)._replace(line_items=16)
     group = (4096, 1, 1)
     usual = choose_layout(found, group, 64)
     assert choose_layout(found, group, 64, (1 << 20, 1, 1)) == usual  # an array fills the cache
     assert choose_layout(found, group, 64, ((1 << 20) + 1, 1, 1)) == Layout(8, 2, 0, 0)
     assert choose_layout(found, group, 64, (1 << 11, 1 << 10, 1)) == Layout(8, 2, 0, 0)
     assert choose_layout(found, (8, 1, 1), 64, (1 << 22, 1, 1)) == choose_layout(found, (8, 1, 1), 64)
-    assert choose_layout(replace(found, line_items=8), group, 64, (1 << 20, 1, 1)) == Layout(4, 2, 0, 0)
+    assert choose_layout(found._replace(line_items=8), group, 64, (1 << 20, 1, 1)) == Layout(4, 2, 0, 0)
 
 
 def test_such_launches_are_right(halves):
@@ -130,7 +128,7 @@ def test_loops_that_write_use_whole_registers(halves):
 
 
 def test_private_arrays_still_fit_the_stack(halves):
-    found = replace(facts(SAXPY), line_items=16, private_bytes=launch_layout.MAX_PRIVATE_BYTES // 4)
+    found = facts(SAXPY)._replace(line_items=16, private_bytes=launch_layout.MAX_PRIVATE_BYTES // 4)
     layout = choose_layout(found, (4096, 1, 1), 64, (1 << 26, 1, 1))
     assert layout.lanes * layout.rows == 4
 

@@ -1,7 +1,6 @@
 """Rows along y share what is surely the same in two of them: addresses, and so loads; such kernels are laid out so."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,11 +70,12 @@ def test_which_kernels_share_loads_between_rows(source, share):
 
 
 def test_rows_that_share_lie_along_y():
-    facts = replace(prepared(BOX)[1], flow=replace(prepared(BOX)[1].flow, live=1.0, chain=100.0, instructions=100.0))
+    facts = prepared(BOX)[1]
+    facts = facts._replace(flow=facts.flow._replace(live=1.0, chain=100.0, instructions=100.0))
     assert choose_layout(facts, (2046, 8, 1), 64) == Layout(32, 2, 0, 1)
     assert choose_layout(facts, (16, 16, 1), 64) == Layout(16, 2, 0, 1)
     assert choose_layout(facts, (2046, 7, 1), 64) == Layout(16, 4, 0, 0)  # each group's last row would be masked
-    assert choose_layout(replace(facts, rows_share=False), (2046, 8, 1), 64) == Layout(16, 4, 0, 0)
+    assert choose_layout(facts._replace(rows_share=False), (2046, 8, 1), 64) == Layout(16, 4, 0, 0)
 
 
 @pytest.mark.parametrize(

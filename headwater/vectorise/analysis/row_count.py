@@ -6,7 +6,7 @@ reads it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LOAD_PORTS = 2.0
 """Loads a cycle, on Intel's cores from Haswell to Golden Cove and AMD's Zen 2 to 4 (Fog, Instruction tables)."""
@@ -30,8 +30,7 @@ CHUNK = 4.0
 row's time, though not all of their values stay in registers). Beyond two rows memory is waited for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(NamedTuple):
     """Of the innermost loop, or of all code where there is none; what is counted is for one vector of work-items.
 
     ``chain``: cycles of the longest chain of dependent operations, in a loop from one trip to the next; ``operations``:

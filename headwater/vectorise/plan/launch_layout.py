@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
+from typing import NamedTuple
 
 from headwater.base.host import caches_bytes
 from headwater.vectorise.analysis.row_count import Flow
@@ -108,8 +109,7 @@ it than for a whole one (a median by luminance, 4 rows: 0.24 s, with one masked 
 of 2044, 8 rows: 1.2 times as long with one masked row)."""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelFacts:
+class KernelFacts(NamedTuple):
     """What a launcher must know of a kernel before it is vectorised.
 
     ``arg_offsets``, ``args_bytes``, ``static_local_bytes``, ``unbounded``, ``streaming`` and ``traps`` are those of

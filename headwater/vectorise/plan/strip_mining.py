@@ -8,7 +8,7 @@ begins. A step of n-body in groups of 128 takes about 0.7 of the time (Zen 4, AV
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from headwater.llvm.cfg import Cfg, Loop
 from headwater.llvm.gathers import Gathers
@@ -54,7 +54,7 @@ def find_strips(
         if not rows:
             known = known or names(function)
             flow = region(function, shapes, gathers, loop, [b for b in cfg.order if b in loop], known.uses)
-            flow = replace(flow, held=held(function, shapes, loop, known.definitions))
+            flow = flow._replace(held=held(function, shapes, loop, known.definitions))
             rows = _best_rows(flow, layout.rows, vectors, registers)
         if rows < layout.rows:
             (before,) = (b for b in cfg.preds[loop.header] if b not in loop)
