@@ -23,6 +23,7 @@ MOST_IN_A_CIRCLE = 3
 OF_LIBRARIES = {"_FuncPointer", "_actions", "_asdict", "_exit", "_fields", "_parse_table", "_replace", "_write"}
 """Private names of other projects' objects that are read (argparse, ctypes, Lark, named tuples, os)."""
 INSIDE = {
+    "isa": (("cost", "elf", "msgpack", "semantics"), ("gcn",), ("vliw",)),
     "emulate": (("wave",), ("watch",), ("gcn", "vliw"), ("",)),
     "runtime": (
         ("checking", "events", "images", "shapes", "values"), ("interface", "signature"), ("streams",), ("program",),
@@ -242,7 +243,7 @@ OF_LLVM = re.compile(
 """What a pattern over the text of LLVM IR has: names of values (``%x``), symbols (``@f``), nodes (``!7``), words, types."""
 NOT_OF_LLVM = {
     "emulate/gcn/reference_matrix.py": ("v_s?mfmac?_",),  # mnemonics, whose types are called i8
-    "isa/gcn/prelude.py": ("^(?:@raw",),  # functions of the language of semantics
+    "isa/semantics/prelude.py": ("^(?:@raw",),  # functions of the language of semantics
     "opencl/library_calls.py": (r"llvm\.(?P<name>",),  # names of intrinsics
 }
 """Patterns that look like some and are over other text: file -> what each begins with."""

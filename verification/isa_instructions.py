@@ -29,8 +29,9 @@ from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.encodings import forms_by_prefix, layouts
 from headwater.isa.gcn.model import EXEC, M0, VCC, Instruction, Row
 from headwater.isa.gcn.printer import text as printed
-from headwater.isa.gcn.semantics import is_float, semantics
+from headwater.isa.gcn.semantics import semantics
 from headwater.isa.gcn.table import rows
+from headwater.isa.semantics.types import is_float
 from headwater.opencl.gcn_build import assemble
 from verification.isa_semantics import edge_values
 
@@ -145,7 +146,7 @@ def _scalar_register(dwords: int, rng: random.Random) -> int:
 
 
 def _dwords(kind: str) -> int:
-    from headwater.isa.gcn.model import TYPE_BITS
+    from headwater.isa.semantics.types import TYPE_BITS
 
     return max(1, TYPE_BITS[kind] // 32)
 

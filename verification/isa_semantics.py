@@ -23,8 +23,10 @@ from headwater.emulate.wave.builder import Value, WaveBuilder, llvm_type
 from headwater.emulate.wave.evaluate_numpy import evaluate
 from headwater.emulate.wave.lower_llvm import lower
 from headwater.isa.gcn.model import Row
-from headwater.isa.gcn.semantics import BITS, Mode, Semantics, float_bits, is_float, semantics
+from headwater.isa.gcn.semantics import semantics
 from headwater.isa.gcn.table import rows
+from headwater.isa.semantics.model import Mode, Semantics
+from headwater.isa.semantics.types import BITS, float_bits, is_float
 from headwater.native.shared import link_shared
 from headwater.native.worker import Worker
 

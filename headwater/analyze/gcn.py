@@ -15,9 +15,9 @@ from headwater.analyze.trips import Trips
 from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.gcn.program import live_before_each, meaning, read_program
 from headwater.isa.gcn.listing import label_at, labelled
-from headwater.isa.gcn.model import TYPE_BITS, Register
+from headwater.isa.gcn.model import Register
 from headwater.isa.gcn.printer import waitcnt_fields
-from headwater.isa.gcn.semantics import BITS
+from headwater.isa.semantics.types import BITS, TYPE_BITS
 
 if TYPE_CHECKING:
     from headwater.chips import Chip

@@ -17,8 +17,9 @@ from headwater.analyze.launch import Array, Launch, Sample
 from headwater.emulate.gcn.dispatch import abi_of, hidden_values, packet_bytes
 from headwater.emulate.gcn.program import effects, meaning, reads_other_lanes, registers
 from headwater.emulate.wave.evaluate_numpy import evaluate
-from headwater.isa.gcn.model import EXEC, SCC, TYPE_BITS, VCC, Constant, Instruction, Literal, Register, constant_bits
-from headwater.isa.gcn.semantics import BITS, Mode, is_float, is_integer
+from headwater.isa.gcn.model import EXEC, SCC, VCC, Constant, Instruction, Literal, Register, constant_bits
+from headwater.isa.semantics.model import Mode
+from headwater.isa.semantics.types import BITS, TYPE_BITS, is_float, is_integer
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.model import Source

@@ -17,7 +17,8 @@ import numpy as np
 from headwater.analyze.launch import Array
 from headwater.analyze.trips import NOBODY, Trip, across, chance, iterations, signed
 from headwater.emulate.wave.evaluate_numpy import evaluate
-from headwater.isa.gcn.semantics import Mode, is_integer
+from headwater.isa.semantics.model import Mode
+from headwater.isa.semantics.types import is_integer
 from headwater.isa.vliw.model import HALF, KCACHE_STARTS, LITERAL, MINUS_ONE_INT, ONE, ONE_INT, PS, PV, ZERO
 from headwater.isa.vliw.semantics import semantics
 

@@ -24,7 +24,7 @@ from headwater.emulate.wave.lower_llvm import EffectValues, Wide
 from headwater.emulate.wave.memory import LIKELY, Address, PartAccess, vector
 from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS, Mask, number
 from headwater.isa.gcn.model import EXEC, Instruction, Register
-from headwater.isa.gcn.semantics import BITS
+from headwater.isa.semantics.types import BITS
 
 if TYPE_CHECKING:
     from headwater.emulate.gcn.translator import Translator

@@ -25,7 +25,7 @@ from headwater.emulate.wave.layout import LANES
 from headwater.emulate.wave.memory import GDS_SLOT, LDS_SLOT, Address
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Mask, number
 from headwater.isa.gcn.model import EXEC, M0, Instruction, Register
-from headwater.isa.gcn.semantics import BITS
+from headwater.isa.semantics.types import BITS
 
 if TYPE_CHECKING:
     from headwater.emulate.gcn.translator import Translator

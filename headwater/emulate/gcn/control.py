@@ -16,7 +16,6 @@ from headwater.isa.gcn.model import (
     INDEX_DEST,
     M0,
     SCC,
-    TYPE_BITS,
     VCC,
     Constant,
     Instruction,
@@ -26,7 +25,9 @@ from headwater.isa.gcn.model import (
     Source,
     constant_bits,
 )
-from headwater.isa.gcn.semantics import BITS, Mode, Semantics, semantics
+from headwater.isa.gcn.semantics import semantics
+from headwater.isa.semantics.model import Mode, Semantics
+from headwater.isa.semantics.types import BITS, TYPE_BITS
 
 if TYPE_CHECKING:
     from headwater.emulate.gcn.translator import Translator

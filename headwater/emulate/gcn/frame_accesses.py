@@ -16,7 +16,8 @@ from headwater.emulate.gcn.program import meaning
 from headwater.emulate.wave.helpers import WRITE
 from headwater.emulate.wave.registers import number
 from headwater.isa.gcn.model import Instruction, Register
-from headwater.isa.gcn.semantics import BITS, Node
+from headwater.isa.semantics.model import Node
+from headwater.isa.semantics.types import BITS
 
 if TYPE_CHECKING:
     from headwater.emulate.gcn.translator import Translator

@@ -22,7 +22,8 @@ from headwater.emulate.wave.lower_llvm import lower
 from headwater.emulate.wave.memory import Address
 from headwater.emulate.wave.registers import PART_LANES, PARTS, number
 from headwater.isa.gcn.model import EXEC, Instruction, Register
-from headwater.isa.gcn.semantics import BITS, Node
+from headwater.isa.semantics.model import Node
+from headwater.isa.semantics.types import BITS
 
 if TYPE_CHECKING:
     from headwater.emulate.gcn.translator import Translator

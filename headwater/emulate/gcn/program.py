@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from headwater.errors import HeadwaterError
 from headwater.isa.gcn import images
 from headwater.isa.gcn.model import EXEC, INDEX_DEST, M0, SCC, VCC, Instruction, Literal, Register, index_bit
-from headwater.isa.gcn.semantics import Semantics, semantics
+from headwater.isa.gcn.semantics import semantics
+from headwater.isa.semantics.model import Semantics
 
 _ACC = 256  # accumulation registers follow the vector registers in a bit set
 _FULL_EXEC = 3 << EXEC

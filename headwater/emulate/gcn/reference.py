@@ -30,7 +30,8 @@ from headwater.isa.gcn.model import (
     EXEC,
     Instruction,
 )
-from headwater.isa.gcn.semantics import Semantics, semantics
+from headwater.isa.gcn.semantics import semantics
+from headwater.isa.semantics.model import Semantics
 
 _HWREG_MODE, _HWREG_BASES = 1, 15
 

@@ -28,7 +28,9 @@ from headwater.isa.gcn.model import (
     Instruction,
     Register,
 )
-from headwater.isa.gcn.semantics import BITS, Semantics, semantics
+from headwater.isa.gcn.semantics import semantics
+from headwater.isa.semantics.model import Semantics
+from headwater.isa.semantics.types import BITS
 
 
 def scalar_memory(wave: Wave, instruction: Instruction, what: Semantics) -> None:

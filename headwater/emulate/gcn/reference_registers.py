@@ -24,7 +24,6 @@ from headwater.isa.gcn.model import (
     M0,
     SCC,
     SHARED_BASE,
-    TYPE_BITS,
     VCC,
     VCCZ,
     Constant,
@@ -36,7 +35,9 @@ from headwater.isa.gcn.model import (
     constant_bits,
     index_bit,
 )
-from headwater.isa.gcn.semantics import BITS, Mode, Semantics, is_float, semantics
+from headwater.isa.gcn.semantics import semantics
+from headwater.isa.semantics.model import Mode, Semantics
+from headwater.isa.semantics.types import BITS, TYPE_BITS, is_float
 
 ACC = 256
 """The first accumulation register among a wavefront's vectors."""

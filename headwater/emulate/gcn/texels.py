@@ -21,7 +21,8 @@ from headwater.emulate.wave.memory import Address
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Mask, number
 from headwater.isa.gcn import images, resources
 from headwater.isa.gcn.model import EXEC, Instruction, Register
-from headwater.isa.gcn.semantics import float_bits, semantics
+from headwater.isa.gcn.semantics import semantics
+from headwater.isa.semantics.types import float_bits
 from headwater.native.structure import Struct
 
 if TYPE_CHECKING:

@@ -41,8 +41,8 @@ from headwater.emulate.wave.layout import (
 from headwater.emulate.wave.outlined import Outlined
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS
 from headwater.isa.gcn.model import EXEC, SCC, Instruction
-from headwater.isa.gcn.semantics import Mode
 from headwater.isa.gcn.typed import untyped
+from headwater.isa.semantics.model import Mode
 from headwater.native import launch_block
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from headwater.emulate.wave.memory import Shape, Slot
 from headwater.emulate.wave.outlined import Outlined
 from headwater.emulate.wave.registers import Mask, Registers
 from headwater.isa.gcn.model import EXEC
-from headwater.isa.gcn.semantics import Mode
+from headwater.isa.semantics.model import Mode
 
 if TYPE_CHECKING:
     from headwater.emulate.watch.hooks import Observer

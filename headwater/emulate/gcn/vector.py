@@ -19,7 +19,7 @@ from headwater.emulate.wave.memory import vector as constants
 from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS, Mask, half_of, number
 from headwater.errors import InternalError
 from headwater.isa.gcn.model import EXEC, M0, VCC, Destination, Instruction, Register, Source, index_bit
-from headwater.isa.gcn.semantics import BITS, is_float
+from headwater.isa.semantics.types import BITS, is_float
 
 if TYPE_CHECKING:
     from headwater.emulate.gcn.translator import Translator

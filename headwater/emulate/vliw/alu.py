@@ -29,7 +29,8 @@ from headwater.emulate.wave.layout import WAVE
 from headwater.emulate.wave.lower_float import flush
 from headwater.emulate.wave.lower_llvm import Wide, lower
 from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, PARTS, Mask
-from headwater.isa.gcn.semantics import BITS, Mode, Node, Semantics, float_bits
+from headwater.isa.semantics.model import Mode, Node, Semantics
+from headwater.isa.semantics.types import BITS, float_bits
 from headwater.isa.vliw.model import (
     LDS_OQ_A,
     LDS_OQ_A_POP,

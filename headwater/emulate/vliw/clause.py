@@ -21,7 +21,7 @@ from headwater.emulate.wave.helpers import ARENA, PRIVATE, RESOURCE
 from headwater.emulate.wave.layout import ARENA_SLOT, FAULT_NAMES, LANES, SLOT, WAVE
 from headwater.emulate.wave.memory import Address, Shape, Slot
 from headwater.emulate.wave.registers import PART_LANES, Mask
-from headwater.isa.gcn.semantics import Mode
+from headwater.isa.semantics.model import Mode
 from headwater.isa.vliw.model import Cf
 
 PC_CF_SHIFT, PC_OP_BITS = 12, 3

@@ -17,7 +17,7 @@ from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.helpers import ARENA
 from headwater.emulate.wave.memory import Address, PartAccess
 from headwater.emulate.wave.registers import PART_LANES, PART_MASK, Mask
-from headwater.isa.gcn.semantics import Semantics
+from headwater.isa.semantics.model import Semantics
 from headwater.isa.vliw import table
 from headwater.isa.vliw.semantics import semantics
 

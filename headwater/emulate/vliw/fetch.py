@@ -18,7 +18,7 @@ from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.lower_float import lower
 from headwater.emulate.wave.memory import Address, PartAccess
 from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, Mask
-from headwater.isa.gcn.semantics import Node
+from headwater.isa.semantics.model import Node
 from headwater.isa.vliw.model import Fetch
 
 LOADS = frozenset(("LD", "LDFPTR"))

@@ -8,7 +8,8 @@ from headwater.emulate.vliw.bindings import Format
 from headwater.emulate.wave import lower_float
 from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.emulate.wave.registers import PART_LANES
-from headwater.isa.gcn.semantics import Mode, float_bits
+from headwater.isa.semantics.model import Mode
+from headwater.isa.semantics.types import float_bits
 
 ONE = 0x3F800000
 

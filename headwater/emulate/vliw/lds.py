@@ -17,7 +17,7 @@ from headwater.emulate.wave.helpers import GDS, LDS
 from headwater.emulate.wave.lower_llvm import Wide, lower
 from headwater.emulate.wave.memory import Address, PartAccess
 from headwater.emulate.wave.registers import PART, PART_LANES, PARTS, Mask
-from headwater.isa.gcn.semantics import BITS
+from headwater.isa.semantics.types import BITS
 from headwater.isa.vliw.model import Row
 from headwater.isa.vliw.semantics import semantics
 

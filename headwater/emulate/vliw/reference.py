@@ -30,7 +30,7 @@ from headwater.emulate.wave.evaluate_numpy import Array, Wide, evaluate, flush
 from headwater.emulate.wave.layout import LANES
 from headwater.emulate.wave.reference_memory import AccessError
 from headwater.errors import KernelFault
-from headwater.isa.gcn.semantics import Mode
+from headwater.isa.semantics.model import Mode
 from headwater.isa.vliw.model import (
     KCACHE_STARTS,
     LITERAL,

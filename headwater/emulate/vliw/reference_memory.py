@@ -28,7 +28,8 @@ from headwater.emulate.wave.evaluate_numpy import Array, evaluate
 from headwater.emulate.wave.layout import LANES
 from headwater.emulate.wave.reference_memory import AccessError, Bytes, FlatMemory
 from headwater.errors import KernelFault
-from headwater.isa.gcn.semantics import BITS, Mode, Semantics
+from headwater.isa.semantics.model import Mode, Semantics
+from headwater.isa.semantics.types import BITS
 from headwater.isa.vliw import table
 from headwater.isa.vliw.model import AluOp, Cf, Fetch
 from headwater.isa.vliw.semantics import semantics

@@ -11,7 +11,7 @@ from headwater.emulate.vliw.elements import accessing, four, load
 from headwater.emulate.vliw.watch import Watch
 from headwater.emulate.wave.builder import Value
 from headwater.emulate.wave.registers import PART_LANES
-from headwater.isa.gcn.semantics import float_bits
+from headwater.isa.semantics.types import float_bits
 
 _EXTENTS = ("width", "height", "depth")
 

@@ -27,7 +27,7 @@ class AccessOrigin:
     """What accesses memory: ``address`` of the instruction in the code; ``member``: the address by which its segment
     has it, if that is another; ``function``: the one that is written, where names of values are its own.
 
-    ``operation``: what an atomic instruction makes of memory, as `headwater.isa.gcn.semantics.Semantics.update` names
+    ``operation``: what an atomic instruction makes of memory, as `headwater.isa.semantics.model.Semantics.update` names
     it; ``volatile``: a load that goes past the caches. VLIW only: ``unit``, what makes the access, and the ``resource``
     that it is to (docs/trace.md).
     """

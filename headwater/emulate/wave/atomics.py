@@ -16,7 +16,8 @@ from headwater.emulate.wave.layout import LANES
 from headwater.emulate.wave.lower_llvm import Wide, lower
 from headwater.emulate.wave.memory import Address
 from headwater.emulate.wave.registers import PART, PART_LANES
-from headwater.isa.gcn.semantics import BITS, Mode, Semantics
+from headwater.isa.semantics.model import Mode, Semantics
+from headwater.isa.semantics.types import BITS
 
 _RMW = {"add", "sub", "and", "or", "xor", "umin", "umax", "min", "max", "xchg", "uinc_wrap", "udec_wrap"}
 _LONG = f"<{PART_LANES} x i64>"

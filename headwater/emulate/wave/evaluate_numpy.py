@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from headwater.emulate.wave import evaluate_exact
-from headwater.isa.gcn.semantics import BITS, Mode, Node, Semantics, is_float
+from headwater.isa.semantics.model import Mode, Node, Semantics
+from headwater.isa.semantics.types import BITS, is_float
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Wide: TypeAlias = "Array | tuple[Array, ...]"
@@ -28,7 +29,7 @@ _MANTISSA = {"f16": 10, "f32": 23, "f64": 52}
 
 @dataclass(frozen=True)
 class EffectValues:
-    """An effect with its values; see `headwater.isa.gcn.semantics.Effect`."""
+    """An effect with its values; see `headwater.isa.semantics.model.Effect`."""
 
     kind: str
     values: tuple[Wide, ...]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from headwater.emulate.wave.builder import Value, WaveBuilder, llvm_type
 from headwater.errors import InternalError
-from headwater.isa.gcn.semantics import BITS, Mode, Node, float_bits, is_float
+from headwater.isa.semantics.model import Mode, Node
+from headwater.isa.semantics.types import BITS, float_bits, is_float
 
 _MANTISSA = {"f16": 10, "f32": 23, "f64": 52}
 _ROUNDINGS = {1: 2, 2: 3, 3: 0}

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from headwater.emulate.wave import lower_float
 from headwater.emulate.wave.builder import Value, WaveBuilder, llvm_type
 from headwater.errors import InternalError
-from headwater.isa.gcn.semantics import BITS, Mode, Node, Semantics, is_float
+from headwater.isa.semantics.model import Mode, Node, Semantics
+from headwater.isa.semantics.types import BITS, is_float
 
 Wide = Value | tuple[Value, ...]
 """A value; one of more than 64 bits is its u32 words, lowest first."""
@@ -24,7 +25,7 @@ Load = Callable[[str, Value | None], Wide]
 
 @dataclass(frozen=True, slots=True)
 class EffectValues:
-    """An effect with its values lowered; see `headwater.isa.gcn.semantics.Effect`."""
+    """An effect with its values lowered; see `headwater.isa.semantics.model.Effect`."""
 
     kind: str
     values: tuple[Wide, ...]

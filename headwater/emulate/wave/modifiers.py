@@ -6,7 +6,8 @@ from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.wave import lower_float
 from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.isa.gcn.model import Row, Source
-from headwater.isa.gcn.semantics import BITS, Mode, float_bits, is_float
+from headwater.isa.semantics.model import Mode
+from headwater.isa.semantics.types import BITS, float_bits, is_float
 
 PAIRS = ("v2f16", "v2i16", "v2u16", "v2b16", "v2f32", "v2b32")
 """The table's operand types whose two halves op_sel and op_sel_hi choose."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.emulate.wave.lower_llvm import Lowered, Wide, lower
-from headwater.isa.gcn.semantics import Mode, Semantics
+from headwater.isa.semantics.model import Mode, Semantics
 
 LEAST_LINES = 12
 """Operations from which on a call is shorter, with what it takes to hand over operands in registers."""

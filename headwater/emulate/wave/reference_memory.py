@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.wave.layout import GDS_BYTES, LANES, PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.errors import KernelFault
-from headwater.isa.gcn.model import TYPE_BITS, Instruction
+from headwater.isa.gcn.model import Instruction
+from headwater.isa.semantics.types import TYPE_BITS
 
 
 class AccessError(Exception):

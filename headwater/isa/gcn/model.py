@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
+from headwater.isa.semantics.types import TYPE_BITS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -23,19 +25,6 @@ _UNKNOWN: Any = object()
 VCC, M0, EXEC = 106, 124, 126
 SHARED_BASE, SHARED_LIMIT, PRIVATE_BASE, PRIVATE_LIMIT, POPS_EXITING_WAVE_ID = 235, 236, 237, 238, 239
 VCCZ, EXECZ, SCC, LDS_DIRECT, LITERAL = 251, 252, 253, 254, 255
-
-# Bits of each operand type of the table. ``mask`` is one bit a lane in an SGPR pair.
-TYPE_BITS: Mapping[str, int] = {
-    **{f"{kind}{bits}": bits for kind in "bui" for bits in (8, 16, 32, 64)},
-    **{f"b{bits}": bits for bits in (1, 96, 128, 160, 192, 256, 512, 1024)},
-    "simm16": 16, "label": 16, "i24": 32, "u24": 32, "f16": 16, "f32": 32, "f64": 64, "mask": 64,
-    "v2f16": 32, "v2i16": 32, "v2u16": 32, "v2b16": 32, "v2bf16": 32,
-    "v4f16": 64, "v4u16": 64, "v4bf16": 64, "v2f32": 64, "v2b32": 64,
-    "v4u8": 32, "v4i8": 32, "v8u4": 32, "v8i4": 32,
-    "v4u32": 128, "v4f32": 128, "v16f32": 512, "v32f32": 1024, "v4i32": 128, "v16i32": 512, "v32i32": 1024,
-    "v4f64": 256, "v8i8": 64, "v8fp8": 64, "v8bf8": 64, "v8f16": 128, "v8bf16": 128, "v16i8": 128, "v16fp8": 128,
-    "v16bf8": 128, "bf16": 16, "v16f16": 256, "v16bf16": 256, "v32i8": 256, "v32fp8": 256, "v32bf8": 256,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

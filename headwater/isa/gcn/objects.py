@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from headwater.isa.gcn.amdcl import Legacy
     from headwater.isa.gcn.model import Instruction
-    from headwater.isa.gcn.semantics import Mode
+    from headwater.isa.semantics.model import Mode
 
 
 PROLOGUE_BYTES = 256
@@ -109,7 +109,7 @@ class KernelObject(NamedTuple):
     @property
     def mode(self) -> Mode:
         """The MODE register that the kernel starts with, as the meanings of instructions take it."""
-        from headwater.isa.gcn.semantics import Mode
+        from headwater.isa.semantics.model import Mode
 
         bits = self.float_mode
         rounding, denormals = bits & 15, bits >> 4

@@ -15,7 +15,6 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from headwater.chips.gcn_isas import Traits
 from headwater.isa.gcn.model import (
     LITERAL,
-    TYPE_BITS,
     VCC,
     Constant,
     Destination,
@@ -26,6 +25,7 @@ from headwater.isa.gcn.model import (
     Source,
     Value,
 )
+from headwater.isa.semantics.types import TYPE_BITS
 
 T = TypeVar("T")
 Fields: TypeAlias = Mapping[str, int]

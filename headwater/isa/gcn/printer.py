@@ -14,7 +14,6 @@ from headwater.chips.gcn_isas import TRAITS, Traits
 from headwater.isa.gcn import table
 from headwater.isa.gcn.model import (
     FLOAT_CONSTANTS,
-    TYPE_BITS,
     Constant,
     Instruction,
     Literal,
@@ -23,6 +22,7 @@ from headwater.isa.gcn.model import (
     Value,
     constant_bits,
 )
+from headwater.isa.semantics.types import TYPE_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,8 +9,9 @@ from headwater.emulate.wave.evaluate_exact import compute, convert, ldexp
 from headwater.emulate.wave.evaluate_numpy import evaluate
 from headwater.isa.cost import NO_COST
 from headwater.isa.gcn.model import OperandSpec, Row
-from headwater.isa.gcn.semantics import Mode, SemanticsError, semantics
+from headwater.isa.gcn.semantics import semantics
 from headwater.isa.gcn.table import rows
+from headwater.isa.semantics.model import Mode, SemanticsError
 from headwater.native.worker import Worker
 from verification.isa_semantics import MODES, Library, cases, check, random_operand
 

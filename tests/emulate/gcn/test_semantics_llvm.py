@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from headwater.emulate.wave.evaluate_numpy import evaluate
-from headwater.isa.gcn.semantics import Mode, semantics
+from headwater.isa.gcn.semantics import semantics
 from headwater.isa.gcn.table import rows
+from headwater.isa.semantics.model import Mode
 from headwater.opencl.gcn import compile_code_object
 from verification.isa_semantics import random_operand
 

@@ -15,7 +15,7 @@ from headwater.emulate.gcn.translate import translate
 from headwater.emulate.gcn.translator import Options
 from headwater.emulate.wave.registers import PARTS
 from headwater.isa.gcn.decode import decode
-from headwater.isa.gcn.semantics import Mode
+from headwater.isa.semantics.model import Mode
 from headwater.opencl import gcn
 
 FLOATS = (

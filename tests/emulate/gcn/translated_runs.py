@@ -24,7 +24,7 @@ from headwater.emulate.wave import layout
 from headwater.emulate.wave.reference_memory import FlatMemory, LocalMemory
 from headwater.emulate.wave.support import has_avx512, support
 from headwater.isa.gcn.decode import decode
-from headwater.isa.gcn.semantics import Mode
+from headwater.isa.semantics.model import Mode
 from headwater.native.launch_block import BLOCK
 from headwater.native.shared import link_shared
 from headwater.native.worker import call_concurrently

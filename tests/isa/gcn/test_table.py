@@ -5,9 +5,9 @@ import pytest
 from headwater.chips.gcn_isas import ISAS
 from headwater.isa.gcn import table
 from headwater.isa.gcn.encodings import layouts
-from headwater.isa.gcn.model import TYPE_BITS
 from headwater.isa.gcn.operands import IMMEDIATES, KINDS
 from headwater.isa.gcn.semantics import semantics
+from headwater.isa.semantics.types import TYPE_BITS
 from tests.counted import count_calls
 
 FLAGS = frozenset(
