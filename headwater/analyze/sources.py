@@ -34,8 +34,8 @@ _FILE = "codes.json"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A kernel file: ``language`` is a key of `headwater.sources.TITLES`; ``text`` is "" for machine code, whose bytes
-    are ``data``."""
+    """A kernel file: ``language`` is one of `headwater.sources.Language`, or "machine" for machine code, whose bytes
+    are ``data`` and whose ``text`` is ""."""
 
     name: str
     language: str

@@ -52,7 +52,7 @@ def main(words: Sequence[str]) -> int:
     args = parser().parse(words)
     vliw = vliw_code.target(args.target, args.device)
     chosen = "" if vliw else target(args.target, args.device)
-    text, name = read_text(args.file, ".s")
+    text, name = read_text(args.file)
     if vliw or (not chosen and vliw_code.is_listing(args.file, text)):
         emit = args.emit or "image"
         if emit not in _ASSEMBLED or args.code_object_version:

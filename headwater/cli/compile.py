@@ -8,6 +8,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
+from headwater import sources
 from headwater.base import reading, writing
 from headwater.cli import vliw_code
 from headwater.cli.options import Parser, add_build_options, add_language_option, build_options
@@ -15,7 +16,6 @@ from headwater.cli.progress import progress
 from headwater.cli.results import refuse_overwriting
 from headwater.errors import UsageError
 from headwater.opencl.kernels import hip_options
-from headwater.sources import SUFFIXES as LANGUAGES
 
 _USAGE = "[--target gfx906 | --device vega64] [-o OUTPUT] [--emit KIND] [-D NAME[=VALUE]] [-I DIR] FILE"
 _DESCRIPTION = """\
@@ -39,7 +39,7 @@ SUFFIXES = {"hsaco": ".hsaco", "obj": ".o", "asm": ".s", "ir": ".ll"}
 _EMITTED = (*SUFFIXES, *(kind for kind in vliw_code.EMITTED if kind not in SUFFIXES))
 _LARGEST_GROUP = 256
 # What GCN code is not compiled from at once, and the command that makes OpenCL C of it.
-_TRANSLATED = {".br": ("Brook+", "brcc"), ".brh": ("Brook+", "brcc"), ".il": ("ATI IL", "ilc --opencl")}
+_TRANSLATED = {"brook": ("Brook+", "brcc"), "il": ("ATI IL", "ilc --opencl")}
 
 
 def parser() -> Parser:
@@ -125,9 +125,13 @@ def main(words: Sequence[str]) -> int:
 
     if args.language not in (None, "opencl", "hip"):
         raise UsageError("for GCN chips this compiles OpenCL C and HIP", hint="leave --language out")
-    source, name = read_text(args.file, ".cl")
-    options = build_options(args)
-    if args.language == "hip" or LANGUAGES.get(Path(args.file).suffix) == "hip":
+    source, name = read_text(args.file)
+    language, options = sources.language_of(source, name, args.language), build_options(args)
+    if language in _TRANSLATED:
+        title, command = _TRANSLATED[language]
+        hint = f"headwater {command} {args.file} translates it"
+        raise UsageError(f"{args.file} is {title}, and this compiles OpenCL C", hint=hint)
+    if language == "hip":
         options = hip_options(options)
     with progress(f"compiling {name} for {args.device or chosen}"):
         made = gcn.compile_code_object(
@@ -159,7 +163,7 @@ def _image(args: Namespace) -> int:
         data = sys.stdin.buffer.read()
         name = f"<stdin>{source_suffix(data, args.language)}"  # the suffix says the language, here too
     elif suffix in vliw_code.SOURCE_SUFFIXES:
-        data, name = read_text(args.file, suffix)[0].encode("utf-8", "surrogateescape"), args.file
+        data, name = read_text(args.file)[0].encode("utf-8", "surrogateescape"), args.file
     else:
         raise UsageError(f"{args.file} is not a source", hint="sources end in .cl, .br or .il")
     made = vliw_code.emitted(vliw_code.compiled(args, data, name), name, emit)
@@ -169,24 +173,16 @@ def _image(args: Namespace) -> int:
 
 def source_suffix(data: bytes, language: str | None) -> str:
     """The suffix of a file that would hold what standard input does. UsageError if that is not known."""
-    from headwater import sources
-
     found = sources.language_of(data.decode("utf-8-sig", "replace"), "standard input", language)
     return {"opencl": ".cl", "brook": ".br", "il": ".il", "hip": ".hip"}[found]
 
 
-def read_text(file: str, suffix: str) -> tuple[str, str]:
+def read_text(file: str) -> tuple[str, str]:
     """A source file's text, and the name that messages call it by."""
     if file == "-":
         return sys.stdin.read(), "<stdin>"
-    path = Path(file)
-    if suffix == ".cl" and path.suffix in _TRANSLATED:
-        language, command = _TRANSLATED[path.suffix]
-        raise UsageError(
-            f"{file} is {language}, and this compiles OpenCL C", hint=f"headwater {command} {file} translates it"
-        )
     try:
-        return reading.text(path, "surrogateescape"), file
+        return reading.text(Path(file), "surrogateescape"), file
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from None
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from headwater import sources
 from headwater.cli.progress import progress
 from headwater.errors import UsageError
 from headwater.opencl.kernels import hip_options
@@ -21,8 +22,8 @@ Shown: TypeAlias = Callable[[int], str]
 """What to say of a line of IL: the source's name, line and text."""
 LISTING_SUFFIX = ".isa"
 """The word that makes `headwater asm` take a text for VLIW code."""
-IL_SUFFIX = ".il"
-SOURCE_SUFFIXES = (IL_SUFFIX, ".cl", ".br", ".brh", ".hip", ".cu")
+SOURCE_SUFFIXES = tuple(suffix for suffix in sources.SUFFIXES if suffix != ".py")
+"""Of files that are compiled as they are."""
 EMITTED = {"image": ".cal", "raw": ".bin", "asm": ".isa", "ir": ".il"}
 """What can be made of a source, and the file's suffix: a CAL image, the machine code alone, its text, IL."""
 
@@ -71,17 +72,18 @@ def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Shader
 
     chip = chips.find(args.device or args.target)
     text = data.decode("utf-8-sig", "surrogateescape")
-    suffix, compiling = Path(name).suffix, f"compiling {name} for {args.device or args.target}"
-    if suffix == IL_SUFFIX:
+    language = sources.language_of(text, name, args.language)
+    compiling = f"compiling {name} for {args.device or args.target}"
+    if language == "il":
         with progress(compiling):
             made = image_of(text, chip, name)
         return _chosen(args.kernels, (made.name,), ((made, _shown(name, text)),), name)
     from headwater.il import from_llvm
 
     options, is_drawn = build_options(args), False
-    if suffix in (".hip", ".cu"):
+    if language == "hip":
         options = hip_options(options)
-    elif suffix != ".cl":
+    elif language == "brook":
         from headwater.runtime.brook.program import translate
 
         module = translate(text, name, options)
@@ -90,7 +92,7 @@ def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Shader
     with progress(compiling):
         built = from_llvm.kernels(text, chip, name, options)
     print(built.warnings, end="", file=sys.stderr)
-    found = []
+    found, shown = [], name if language == "opencl" else "OpenCL C"
     for kernel in built.kernels.values():
         if kernel.info.name in args.kernels:
             kernel.require(name, text)
@@ -99,11 +101,11 @@ def _with_sources(args: Namespace, data: bytes, name: str) -> tuple[tuple[Shader
         elif kernel.refused is not None:
             print(f"headwater: {kernel.info.name} is left out: {kernel.refused.message}", file=sys.stderr)
             continue
-        with progress(compiling), kernel.placed(name if suffix == ".cl" else "OpenCL C", text):
+        with progress(compiling), kernel.placed(shown, text):
             image = kernel_image(kernel, chip)
         # A pixel shader's textures and outputs are bound by name, as CAL does.
         image = replace(image, abi="cal", args=()) if is_drawn else image
-        found.append((image, _shown(name if suffix == ".cl" else "OpenCL C", text, kernel.lines)))
+        found.append((image, _shown(shown, text, kernel.lines)))
     return _chosen(args.kernels, built.kernels, tuple(found), name)
 
 
