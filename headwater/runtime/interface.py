@@ -75,8 +75,8 @@ class DeviceKernel(ABC):
 
 
 class DeviceProgram:
-    """A source text built for one device: its ``kernels`` by name, what the compiler's ``warnings`` are, and how many
-    bytes its variables in global memory take, as far as Headwater compiled it."""
+    """A source text built for one device: its ``kernels`` by name, the compiler's ``warnings``, and the size of the
+    variables in global memory of OpenCL C that Headwater compiled."""
 
     __slots__ = ("__weakref__", "device", "kernels", "variable_bytes", "warnings")
 
