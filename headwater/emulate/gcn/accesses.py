@@ -299,18 +299,7 @@ class RangedAccess(Access):
 
     def put_descriptor(self) -> None:
         """Write down the instruction as buffers.h wants it."""
-        t, b, fields = self.t, self.t.b, self.instruction.fields
-        t.uses_buffers = True
-        on = {"indexed": fields["idxen"], "formatted": "dfmt" in fields, "checked": is_checked(t)}
-        words = [(f"i32 {word}", BUFFER.offset["resource"] + 4 * n) for n, word in enumerate(self.words)]
-        words += [
-            (self.soffset.typed, BUFFER.offset["soffset"]),
-            (f"i32 {fields['offset']}", BUFFER.offset["offset"]),
-            (f"i32 {trait_bits(TRAITS[t.program.isa])}", BUFFER.offset["traits"]),
-            (f"i32 {sum(1 << n for n, name in enumerate(BUFFER_FLAGS) if on[name])}", BUFFER.offset["flags"]),
-        ]
-        for word, at in words:
-            b.line(f"store {word}, ptr {b.emit(f'getelementptr i8, ptr %buffer, i64 {at}')}, align 4")
+        put_descriptor(self.t, self.instruction, self.words, self.soffset)
 
     def _by_lane(self, part: int) -> Address:
         """The address of a part for support.c, and the descriptor where it wants it."""
@@ -358,6 +347,22 @@ class RangedAccess(Access):
             return []
 
         either(self.t, usual, whole_part, by_lane, f", {LIKELY}")
+
+
+def put_descriptor(t: Translator, instruction: Instruction, resource_words: Sequence[str], soffset: Value) -> None:
+    """Write a buffer instruction down in ``%buffer`` as buffers.h wants it."""
+    b, fields = t.b, instruction.fields
+    t.uses_buffers = True
+    on = {"indexed": fields["idxen"], "formatted": "dfmt" in fields, "checked": is_checked(t)}
+    words = [(f"i32 {word}", BUFFER.offset["resource"] + 4 * n) for n, word in enumerate(resource_words)]
+    words += [
+        (soffset.typed, BUFFER.offset["soffset"]),
+        (f"i32 {fields['offset']}", BUFFER.offset["offset"]),
+        (f"i32 {trait_bits(TRAITS[t.program.isa])}", BUFFER.offset["traits"]),
+        (f"i32 {sum(1 << n for n, name in enumerate(BUFFER_FLAGS) if on[name])}", BUFFER.offset["flags"]),
+    ]
+    for word, at in words:
+        b.line(f"store {word}, ptr {b.emit(f'getelementptr i8, ptr %buffer, i64 {at}')}, align 4")
 
 
 def _stored_bytes(instruction: Instruction) -> int:

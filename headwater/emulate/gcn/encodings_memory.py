@@ -254,6 +254,8 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
         if "atomic" in row.flags:
             accesses.buffer_atomic(t, instruction)
             return
+        if t.private_registers and frame_accesses.translate_spilled(t, instruction):
+            return
         access = BufferAccess(t, instruction) if t.private_registers else RangedAccess(t, instruction)
     else:
         place = place_of(t, instruction)

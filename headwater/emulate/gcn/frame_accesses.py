@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.gcn import lds_pairs
-from headwater.emulate.gcn.accesses import Place
+from headwater.emulate.gcn.accesses import Place, put_descriptor, resource
 from headwater.emulate.gcn.program import meaning
-from headwater.emulate.wave.helpers import WRITE
+from headwater.emulate.wave.helpers import BUFFER, PRIVATE, WRITE
+from headwater.emulate.wave.layout import LANES
+from headwater.emulate.wave.memory import PRIVATE_SLOT
 from headwater.emulate.wave.registers import number
 from headwater.isa.gcn.model import Instruction, Register
 from headwater.isa.semantics.model import Node
@@ -22,6 +24,7 @@ from headwater.isa.semantics.types import BITS
 if TYPE_CHECKING:
     from headwater.emulate.gcn.translator import Translator
 
+_MOVE_WAVE = "declare hidden i32 @hw_move_wave(ptr, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, i64)"
 _ENCODINGS = frozenset(("DS", "GLOBAL", "FLAT"))
 
 
@@ -63,7 +66,7 @@ def translate(t: Translator, instruction: Instruction, place: Place) -> bool:
     offsets = [(at.offset + offset & 0xFFFFFFFF) << 32 * n for n, offset in enumerate(moves.offsets)]
     info = instruction.address << 32 | moves.nbytes << 16 | at.how | (WRITE if moves.writes else 0)
     mask = "-1" if t.exec_mask().full else t.exec_mask().bits(b)
-    b.declare("declare hidden i32 @hw_move_wave(ptr, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, i64)")
+    b.declare(_MOVE_WAVE)
     pointers = ", ".join(f"ptr {place}" for place in [*places, "null"][:4])
     fine = b.emit(
         f"call i32 @hw_move_wave(ptr %w, i64 {at.base}, i64 {mask}, i64 {info}, ptr {at.slot.pointer}, {pointers}, "
@@ -72,6 +75,57 @@ def translate(t: Translator, instruction: Instruction, place: Place) -> bool:
     t.stop_unless(b.emit(f"icmp ne i32 {fine}, 0"))
     if not moves.writes:
         for register in moved:
+            regs.written(register)
+    return True
+
+
+def translate_spilled(t: Translator, instruction: Instruction) -> bool:
+    """The same for dwords at one offset of a buffer, by which the compiler spills registers; False for all others.
+
+    Only when it runs is it known whether the descriptor is of private memory.
+    """
+    fields = instruction.fields
+    if not (t.compact and t.in_frame and t.watch is None) or fields["offen"] or fields["idxen"] or fields.get("lds"):
+        return False
+    moves = _moves(instruction)
+    if moves is None or moves.nbytes % 4 or fields["offset"] % 4:
+        return False
+    t.flush()
+    b, regs = t.b, t.regs
+    first = moves.registers[0]
+    b.declare(_MOVE_WAVE)
+    b.declare("declare hidden i32 @hw_move_private(ptr, i64, i64, i64, ptr, ptr)")
+    descriptor, base, soffset = resource(t, instruction)
+    words = [regs.scalar(descriptor + n) for n in range(4)]
+    registers = regs.consecutive(first, moves.dwords)
+    for register in range(first, first + moves.dwords):  # a load keeps what lanes have that EXEC excludes
+        regs.write_back(register)
+    info = instruction.address << 32 | moves.nbytes << 16 | (WRITE if moves.writes else 0)
+    mask = "-1" if t.exec_mask().full else t.exec_mask().bits(b)
+    private, buffer, done = b.label("private"), b.label("buffer"), b.label("moved")
+    b.line(f"br i1 {b.emit(f'icmp slt i32 {words[1]}, 0')}, label %{private}, label %{buffer}")
+    b.start(private)
+    start = b.emit(f"add i64 {base}, {b.resize(soffset, 'u64').text}")
+    start = b.emit(f"add i64 {start}, {LANES * fields['offset']}")
+    slot = t.fixed_slot(PRIVATE_SLOT)
+    where = f"ptr %w, i64 {start}, i64 {mask}, i64 {info | PRIVATE}, ptr {slot}, ptr {registers}"
+    fine = [b.emit(f"call i32 @hw_move_private({where})")]
+    b.jump(done)
+    b.start(buffer)
+    put_descriptor(t, instruction, words, soffset)
+    at = b.emit("ptrtoint ptr %buffer to i64")
+    fine.append(
+        b.emit(
+            f"call i32 @hw_move_wave(ptr %w, i64 {at}, i64 {mask}, i64 {info | BUFFER}, ptr {t.new_slot()}, ptr null, "
+            f"ptr null, ptr {registers}, ptr null, i64 0)"
+        )
+    )
+    b.jump(done)
+    b.start(done)
+    joined = b.emit(f"phi i32 [{fine[0]}, %{private}], [{fine[1]}, %{buffer}]")
+    t.stop_unless(b.emit(f"icmp ne i32 {joined}, 0"))
+    if not moves.writes:
+        for register in range(first, first + moves.dwords):
             regs.written(register)
     return True
 

@@ -282,9 +282,9 @@ HIDDEN u32 hw_store_part(struct wave *w, u64 base, u32 mask, u64 info, struct sl
     return 1;
 }
 
-/* The same for the whole wavefront and where registers lie: dword d of lane l is [64 * d + l]. `high` may be null; `second`,
-   if it is not, is moved as `first` is, `offsets >> 32` instead of the lower half from the address on. Nothing is done to
-   registers of lanes that `mask` excludes. */
+/* The same for the whole wavefront and where registers lie: dword d of lane l is [64 * d + l]. `low` and `high` may be null;
+   `second`, if it is not, is moved as `first` is, `offsets >> 32` instead of the lower half from the address on. Nothing is
+   done to registers of lanes that `mask` excludes. */
 HIDDEN u32 hw_move_wave(
     struct wave *w, u64 base, u64 mask, u64 info, struct slot *slot, const u32 *low, const u32 *high, u32 *first,
     u32 *second, u64 offsets
@@ -297,7 +297,7 @@ HIDDEN u32 hw_move_wave(
         if (lanes == 0) continue;
         for (u32 n = 0; n < pieces; n++) {
             u32 *buffer = buffers[n], offset = offsets >> 32 * n;
-            for (u32 l = 0; l < PART; l++) buffer[l] = low[p + l] + offset;
+            for (u32 l = 0; l < PART; l++) buffer[l] = (low ? low[p + l] : 0) + offset;
             for (u32 l = 0; l < PART; l++) buffer[PART + l] = high ? high[p + l] : 0;
             if (info & WRITE)
                 for (u32 d = 0; d < dwords; d++)
@@ -312,6 +312,24 @@ HIDDEN u32 hw_move_wave(
             for (u32 d = 0; d < dwords; d++)
                 for (u32 l = 0; l < PART; l++)
                     if (lanes >> l & 1) data[n][d * LANES + p + l] = buffers[n][(2 + d) * PART + l];
+    }
+    return 1;
+}
+
+/* Dwords of all lanes at one offset of private memory, which is at `start` for the first lane, moved as hw_move_wave does. */
+HIDDEN u32 hw_move_private(struct wave *w, u64 start, u64 mask, u64 info, struct slot *slot, u32 *registers) {
+    u32 bytes = info >> 16 & 0xff;
+    for (u32 d = 0; d * 4 < bytes; d++, start += 4 * LANES, registers += LANES) {
+        u64 offset = start - slot->start;
+        if (mask == ~0ull && offset < slot->size && slot->size - offset >= 4 * LANES) {
+            if (info & WRITE) __builtin_memcpy((void *)start, registers, 4 * LANES);
+            else __builtin_memcpy(registers, (const void *)start, 4 * LANES);
+            continue;
+        }
+        for (u32 l = 0; l < LANES; l++) {
+            if (!(mask >> l & 1)) continue;
+            if (!move_lane(w, start + 4 * l, 4, info & 0xff, info >> 32, l, slot, (unsigned char *)&registers[l])) return 0;
+        }
     }
     return 1;
 }
