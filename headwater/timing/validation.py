@@ -4,20 +4,22 @@ A row has ``device`` (a chip's name), ``chip`` (tables of figures that the measu
 ("file:function"), ``options``, ``global``, ``local``, ``arguments``, ``work`` and ``unit``. Times are those of
 timestamps around the kernel. An argument is a number or made-up data: ``ones:TYPE:SHAPE``, ``zeros:TYPE:SHAPE``,
 ``chain:LINES:ELEMENTS`` (the address of another line in the first of so many 64-bit elements, all in one circle in
-random order), ``indices:LINES:ELEMENTS`` (the same of 32-bit elements and their numbers), ``random:BELOW:COUNT``,
-``steps:STEP:COUNT`` (each a step above the one before), ``same:VALUE:COUNT``, ``csr:ROWS:EACH`` and
-``ellpack:ROWS:EACH`` (the columns of a square sparse matrix's elements, row after row or the first of all rows first),
-which are 32-bit integers. ``best_of``: sizes of work-groups, where the highest rate of several was published.
+random order), ``indices:LINES:ELEMENTS`` (the same of 32-bit elements and their numbers), ``random:BELOW:COUNT``, and
+of a square matrix of ROWS with so many elements, in places chosen by chance: ``csr:ROWS:ELEMENTS`` (their columns, row
+after row), ``starts:ROWS:ELEMENTS`` (where rows start there), ``lengths:ROWS:ELEMENTS`` (of rows) and
+``ellpack:ROWS:ELEMENTS`` (the columns of all rows' first elements, of their second ones and so on). All these are
+32-bit integers. ``image:TYPE:HEIGHTxWIDTH`` is an image; its type may be of two or four components (``uint2``). ``best_of``: sizes of work-groups, where the highest rate of several was published.
 
 Rates that are not those of the kernel alone say so: ``whole`` is the work of the launch that was measured, of which
-``work`` is simulated, and ``beside_us`` the microseconds that its time held beside the kernel.
+``work`` is simulated, and ``beside_us`` the microseconds that its time held beside the kernel. ``warm_steps``, of a
+kernel whose last argument is a number of steps: so many fill caches before those that are measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +30,7 @@ from headwater.timing.host import start_seconds
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
+    from headwater.runtime.images import Image
     from headwater.timing.report import Report
     from headwater.timing.simulate import Launch
 
@@ -77,16 +80,23 @@ def simulate_row(row: Mapping[str, Any], folder: Path) -> tuple[float, Report]:
     """What the model says, in the row's unit, and the report. ``folder`` and errors: as `recorded`."""
     reports = [launch.report(chip_of(row)) for launch in recorded(row, folder)]
     report = min(reports, key=lambda one: one.seconds)
-    return published(row, report), report
+    cold = 0
+    if "warm_steps" in row:
+        first = {**row, "arguments": [*row["arguments"][:-1], row["warm_steps"]]}
+        cold = recorded(first, folder)[0].report(chip_of(row)).cycles
+    return published(row, report, cold), report
 
 
-def published(row: Mapping[str, Any], report: Report) -> float:
-    """What a program would publish that measures as the row's did, in the row's unit."""
+def published(row: Mapping[str, Any], report: Report, cold_cycles: int = 0) -> float:
+    """What a program would publish that measures as the row's did, in the row's unit.
+
+    ``cold_cycles``: of the report's that are not measured.
+    """
     unit, work = str(row["unit"]), float(row["work"])
     if unit not in _PER_SECOND and (others := sorted({"whole", "beside_us"} & row.keys())):
         raise UsageError(f"row {row['id']}: {' and '.join(others)} of no rate", hint="they are for what is per second")
     if unit == "cycles":
-        return report.cycles / work
+        return (report.cycles - cold_cycles) / work
     if unit in _SECONDS:
         return (report.seconds + start_seconds(report.chip)) * _SECONDS[unit]
     whole = float(row.get("whole", work))
@@ -98,6 +108,8 @@ def _argument(word: Any) -> Any:
     if not isinstance(word, str):
         return word
     kind, what, count = word.split(":")
+    if kind == "image":
+        return _image(what, [int(n) for n in count.split("x")])
     make = _INTS.get(kind)
     if make is not None:
         return make(int(what), int(count))
@@ -114,17 +126,45 @@ def _chain(lines: int, elements: int, *, addresses: bool) -> np.ndarray[Any, Any
     return chain
 
 
-def _columns(rows: int, each: int) -> np.ndarray[Any, Any]:
-    return np.sort(np.random.default_rng(1).integers(rows, size=(rows, each), dtype=np.int32), axis=1)
+@cache
+def _places(rows: int, elements: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Rows and columns of a square matrix's elements. Each place has one with the same chance, and the last ones all
+    do if there are too few before: SHOC's way (initRandomMatrix)."""
+    gaps = np.random.default_rng(1).geometric(elements / rows**2, elements)
+    last = np.arange(rows**2 - elements, rows**2)
+    row, column = np.divmod(np.minimum(np.cumsum(gaps) - 1, last), rows)
+    return row, column.astype(np.int32)
+
+
+def _lengths(rows: int, elements: int) -> np.ndarray[Any, Any]:
+    return np.bincount(_places(rows, elements)[0], minlength=rows).astype(np.int32)
+
+
+def _starts(rows: int, elements: int) -> np.ndarray[Any, Any]:
+    return np.concatenate(([0], np.cumsum(_lengths(rows, elements)))).astype(np.int32)
+
+
+def _ellpack(rows: int, elements: int) -> np.ndarray[Any, Any]:
+    row, column = _places(rows, elements)
+    found = np.zeros((int(_lengths(rows, elements).max()), rows), np.int32)
+    found[np.arange(elements) - _starts(rows, elements)[row], row] = column
+    return found.ravel()
+
+
+def _image(word: str, shape: list[int]) -> Image:
+    from headwater.runtime.images import Image
+
+    components = int(word[-1]) if word[-1].isdigit() else 1
+    return Image(np.ones([*shape, components], _TYPES[word.rstrip("24")]))
 
 
 _INTS: Final[dict[str, Callable[[int, int], np.ndarray[Any, Any]]]] = {
     "chain": partial(_chain, addresses=True),
     "indices": partial(_chain, addresses=False),
     "random": lambda below, count: np.random.default_rng(1).integers(below, size=count, dtype=np.int32),
-    "steps": lambda step, count: np.arange(0, step * count, step, dtype=np.int32),
-    "same": lambda value, count: np.full(count, value, np.int32),
-    "csr": lambda rows, each: _columns(rows, each).ravel(),
-    "ellpack": lambda rows, each: np.ascontiguousarray(_columns(rows, each).T).ravel(),
+    "csr": lambda rows, elements: _places(rows, elements)[1],
+    "starts": _starts,
+    "lengths": _lengths,
+    "ellpack": _ellpack,
 }
 """How to make up numbers, by the name that rows give them."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from headwater.analyze import accuracy, validation
@@ -180,3 +181,32 @@ def test_rates_hold_what_the_published_time_held_beside_the_kernel():
     assert published({"unit": "cycles", "work": 10}, report) == 100
     with pytest.raises(UsageError, match="row late: beside_us of no rate"):
         published({"id": "late", "unit": "us", "work": 1, "beside_us": 5.0}, report)
+
+
+def test_sparse_matrices_are_made_as_shoc_makes_them():
+    """Each place has an element with the same chance, until there are enough; ELLPACK-R holds the same ones."""
+    from headwater.timing.validation import _argument
+
+    columns, starts, lengths, ellpack = (
+        _argument(f"{kind}:256:2560") for kind in ("csr", "starts", "lengths", "ellpack")
+    )
+    assert len(columns) == starts[-1] == lengths.sum() == 2560
+    assert 2.5 < lengths.std() < 4  # of 256 places with a chance of 10/256: 3.1
+    by_place = ellpack.reshape(-1, 256)
+    for row in range(256):
+        own = columns[starts[row] : starts[row + 1]]
+        assert (np.diff(own) > 0).all()
+        assert own.tolist() == by_place[: lengths[row], row].tolist()
+    assert _argument("image:uint2:3x5").array.shape == (3, 5, 2)
+
+
+def test_steps_that_fill_caches_are_not_measured():
+    """A circle of 64 lines that lie in the L1 takes the L1's latency, not a share of memory's."""
+    from headwater import chips
+    from headwater.timing.validation import simulate_row
+
+    row = next(row for row in ROWS if row.id == "latency-8k-mi100").data
+    warm = {**row, "arguments": ["chain:64:16", "zeros:ulong:1", 768], "warm_steps": 512, "work": 256}
+    value, report = simulate_row(warm, validation.folder() / "kernels")
+    assert value == pytest.approx(chips.find("mi100").latencies.l1_cycles, abs=16)
+    assert report.cycles / 768 > 1.2 * value

@@ -59,3 +59,16 @@ kernel __attribute__((reqd_work_group_size(WIDTH, 1024 / WIDTH, 1)))
 void blocks1(global const float *in, global float *out, int zero, int pitch, int repeat) { BLOCKS(float) }
 kernel __attribute__((reqd_work_group_size(WIDTH, 1024 / WIDTH, 1)))
 void blocks2(global const double *in, global double *out, int zero, int pitch, int repeat) { BLOCKS(double) }
+
+/* gpu-l2-cache: work-groups of 1024 read EACH elements a work-item, of `run` parts that all together read again and again. */
+#ifndef EACH
+#define EACH 48
+#endif
+kernel __attribute__((reqd_work_group_size(1024, 1, 1)))
+void second_level(global const double *in, global double *out, int run) {
+  double sum = 0;
+  in += get_group_id(0) % run * 2048 + get_local_id(0);
+#pragma unroll
+  for (int i = 0; i < EACH / 2; i++) sum += in[2048 * run * i] * in[2048 * run * i + 1024];
+  if (sum * 1.3 == 23.12) out[get_local_id(0)] += sum;
+}

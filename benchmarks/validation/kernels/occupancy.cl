@@ -1,7 +1,13 @@
-/* RRZE-HPC, gpu-benches, gpu-stream: an element a work-item, SPOILER doubles of LDS so that one or two work-groups fit. */
+/* RRZE-HPC, gpu-benches, gpu-stream: an element a work-item, SPOILER doubles of LDS so that one or two work-groups fit;
+   gpu-l2-stream: the same of LENGTH elements, again and again. */
+#ifdef LENGTH
+#define PLACE get_global_id(0) % LENGTH
+#else
+#define PLACE get_global_id(0)
+#endif
 #define BEGIN \
   local double spoiler[SPOILER]; \
-  int at = get_global_id(0); \
+  int at = PLACE; \
   if (at >= n) return; \
   if (secret) spoiler[get_local_id(0)] = b[get_local_id(0)];
 #define END \
