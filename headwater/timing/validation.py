@@ -8,7 +8,8 @@ random order), ``indices:LINES:ELEMENTS`` (the same of 32-bit elements and their
 of a square matrix of ROWS with so many elements, in places chosen by chance: ``csr:ROWS:ELEMENTS`` (their columns, row
 after row), ``starts:ROWS:ELEMENTS`` (where rows start there), ``lengths:ROWS:ELEMENTS`` (of rows) and
 ``ellpack:ROWS:ELEMENTS`` (the columns of all rows' first elements, of their second ones and so on). All these are
-32-bit integers. ``image:TYPE:HEIGHTxWIDTH`` is an image; its type may be of two or four components (``uint2``). ``best_of``: sizes of work-groups, where the highest rate of several was published.
+32-bit integers. ``image:TYPE:HEIGHTxWIDTH`` is an image; its type may be of two or four components (``uint2``).
+``best_of``: sizes of work-groups, where the highest rate of several was published.
 
 Rates that are not those of the kernel alone say so: ``whole`` is the work of the launch that was measured, of which
 ``work`` is simulated, and ``beside_us`` the microseconds that its time held beside the kernel. ``warm_steps``, of a
