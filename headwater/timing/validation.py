@@ -8,8 +8,7 @@ random order), ``indices:LINES:ELEMENTS`` (the same of 32-bit elements and their
 of a square matrix of ROWS with so many elements, in places chosen by chance: ``csr:ROWS:ELEMENTS`` (their columns, row
 after row), ``starts:ROWS:ELEMENTS`` (where rows start there), ``lengths:ROWS:ELEMENTS`` (of rows) and
 ``ellpack:ROWS:ELEMENTS`` (the columns of all rows' first elements, of their second ones and so on). All these are
-32-bit integers. ``image:TYPE:HEIGHTxWIDTH`` is an image; its type may be of two or four components (``uint2``).
-``best_of``: sizes of work-groups, where the highest rate of several was published.
+32-bit integers. ``best_of``: sizes of work-groups, where the highest rate of several was published.
 
 Rates that are not those of the kernel alone say so: ``whole`` is the work of the launch that was measured, of which
 ``work`` is simulated, and ``beside_us`` the microseconds that its time held beside the kernel. ``warm_steps``, of a
@@ -31,7 +30,6 @@ from headwater.timing.host import start_seconds
 
 if TYPE_CHECKING:
     from headwater.chips import Chip
-    from headwater.runtime.images import Image
     from headwater.timing.report import Report
     from headwater.timing.simulate import Launch
 
@@ -109,8 +107,6 @@ def _argument(word: Any) -> Any:
     if not isinstance(word, str):
         return word
     kind, what, count = word.split(":")
-    if kind == "image":
-        return _image(what, [int(n) for n in count.split("x")])
     make = _INTS.get(kind)
     if make is not None:
         return make(int(what), int(count))
@@ -150,13 +146,6 @@ def _ellpack(rows: int, elements: int) -> np.ndarray[Any, Any]:
     found = np.zeros((int(_lengths(rows, elements).max()), rows), np.int32)
     found[np.arange(elements) - _starts(rows, elements)[row], row] = column
     return found.ravel()
-
-
-def _image(word: str, shape: list[int]) -> Image:
-    from headwater.runtime.images import Image
-
-    components = int(word[-1]) if word[-1].isdigit() else 1
-    return Image(np.ones([*shape, components], _TYPES[word.rstrip("24")]))
 
 
 _INTS: Final[dict[str, Callable[[int, int], np.ndarray[Any, Any]]]] = {

@@ -197,7 +197,6 @@ def test_sparse_matrices_are_made_as_shoc_makes_them():
         own = columns[starts[row] : starts[row + 1]]
         assert (np.diff(own) > 0).all()
         assert own.tolist() == by_place[: lengths[row], row].tolist()
-    assert _argument("image:uint2:3x5").array.shape == (3, 5, 2)
 
 
 def test_steps_that_fill_caches_are_not_measured():

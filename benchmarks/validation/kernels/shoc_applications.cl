@@ -1,5 +1,5 @@
 /* Kernels that do what SHOC's applications do, written anew. Sizes are theirs, or parts of them: the strides of matrices are kept.
-   REAL: float or double; DOUBLE is defined where it is double and a kernel reads images. */
+   REAL: float or double. */
 #ifndef REAL
 #define REAL float
 #endif
@@ -112,35 +112,25 @@ kernel void stencil(global const REAL *in, global REAL *out, int pitch, REAL mid
   }
 }
 
-/* Spmv. The vector is an image of one row, of bits where elements are doubles, as SHOC makes it for chips with images. */
-constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;
-#define WIDTH 16384 /* as wide as images may be */
-#define PLACE(i) ((int2)((i) % WIDTH, (i) / WIDTH))
-float float_of(read_only image2d_t vector, int i) { return read_imagef(vector, nearest, PLACE(i)).x; }
-#ifdef DOUBLE
-double double_of(read_only image2d_t vector, int i) { return as_double(read_imageui(vector, nearest, PLACE(i)).xy); }
-#define ELEMENT double_of
-#else
-#define ELEMENT float_of
-#endif
-
+/* Spmv. SHOC reads the vector through an image; GCN's L1 holds images and buffers, both of which its address unit takes four lanes a
+   cycle of. spmv_*.il read it through texture units. */
 /* Compressed sparse rows, a work-item a row. */
-kernel void spmv_csr(global const REAL *values, read_only image2d_t vector, global const int *columns, global const int *rows,
+kernel void spmv_csr(global const REAL *values, global const REAL *vector, global const int *columns, global const int *rows,
                      global REAL *out) {
   int row = get_global_id(0), end = rows[row + 1];
   REAL sum = 0;
-  for (int j = rows[row]; j < end; j++) sum += values[j] * ELEMENT(vector, columns[j]);
+  for (int j = rows[row]; j < end; j++) sum += values[j] * vector[columns[j]];
   out[row] = sum;
 }
 
 /* The same, `lanes` work-items a row. */
-kernel void spmv_csr_lanes(global const REAL *values, read_only image2d_t vector, global const int *columns,
+kernel void spmv_csr_lanes(global const REAL *values, global const REAL *vector, global const int *columns,
                            global const int *rows, int lanes, global REAL *out) {
   local volatile REAL sums[128];
   int item = get_local_id(0), lane = item & (lanes - 1), row = get_group_id(0) * (get_local_size(0) / lanes) + item / lanes;
   int end = rows[row + 1];
   REAL sum = 0;
-  for (int j = rows[row] + lane; j < end; j += lanes) sum += values[j] * ELEMENT(vector, columns[j]);
+  for (int j = rows[row] + lane; j < end; j += lanes) sum += values[j] * vector[columns[j]];
   sums[item] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int rest = lanes / 2; rest > 0; rest /= 2) {
@@ -151,10 +141,10 @@ kernel void spmv_csr_lanes(global const REAL *values, read_only image2d_t vector
 }
 
 /* ELLPACK-R: elements of all rows, of each row as many as it has. */
-kernel void spmv_ellpackr(global const REAL *values, read_only image2d_t vector, global const int *columns,
+kernel void spmv_ellpackr(global const REAL *values, global const REAL *vector, global const int *columns,
                           global const int *lengths, int rows, global REAL *out) {
   int row = get_global_id(0), length = lengths[row];
   REAL sum = 0;
-  for (int j = 0; j < length; j++) sum += values[j * rows + row] * ELEMENT(vector, columns[j * rows + row]);
+  for (int j = 0; j < length; j++) sum += values[j * rows + row] * vector[columns[j * rows + row]];
   out[row] = sum;
 }
