@@ -43,8 +43,11 @@ _READERS: Final[tuple[tuple[ModuleType, tuple[Callable[..., Any], ...]], ...]] =
     (host, (host.start_seconds,)),
 )
 """Modules, and what in them computes with parameters."""
-_OTHERS: Final = ("WINDOW", "LOCK_TWO", "QUADS", "MOST_RECORDS", "MISSING_RATE_TURNS", "_DWORDS_OF_ADDRESS_TABLES")
-"""No parameters: flags, sizes of the engine's tables, and a rate that stands for one that a chip lacks."""
+_OTHERS: Final = (
+    *("WINDOW", "LOCK_TWO", "QUADS", "MOST_RECORDS", "MISSING_RATE_TURNS", "LARGE_PAGE_BYTES"),
+    "_DWORDS_OF_ADDRESS_TABLES",
+)
+"""No parameters: flags, sizes of the engine's tables and of pages, and a rate that stands for one that a chip lacks."""
 UNMOVED: Final = {
     "vliw_rules.EXPORT_CYCLES": "(instructions' costs are computed once a launch)",
     "vliw_rules.WRITE_BUFFER_CYCLES": "(no row waits for its render back-ends)",

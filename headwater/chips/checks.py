@@ -37,6 +37,7 @@ _POWERS_OF_TWO: Final = (
     ("caches", "l2_line_bytes"),
     ("local_memory", "banks"),
     ("local_memory", "bank_bytes"),
+    ("memory", "page_bytes"),
 )
 _GCN_RATES: Final = ("float32_fma", "transcendental", "int32_multiply")
 

@@ -230,6 +230,8 @@ class Memory:
 
     ``mapping``: how addresses are dealt to channels, banks, rows and columns, one of `headwater.chips.dram.MAPPINGS`.
     The default is AMD's for linear surfaces (AMD, address library, egbaddrlib.cpp: banks above pipes).
+    ``page_bytes``: what one translation of addresses covers, on GCN and CDNA; drivers make tables for fragments of up
+    to 2 MiB (Linux, amdgpu_vm_pt.c), or for pages of 4 KiB, as the first ones for GCN did.
     """
 
     kind: str
@@ -238,6 +240,7 @@ class Memory:
     gigabytes_per_second: float = _number("GB/s", 0.1, 100_000)
     bytes: int = _number("bytes", 1 << 20, 1 << 50)
     mapping: str = MAPPINGS[0]
+    page_bytes: int = _number("bytes", 4096, 1 << 30, 1 << 21)
 
     @property
     def dram(self) -> Dram:

@@ -3,7 +3,8 @@
 Sources, by letter behind each figure: [C] CLRX, documentation, "GCN instruction timings"; [P] sebbbi, perftest, README:
 loads from the L1 (R9 390X, Fury, RX 480, Vega FE, Radeon VII); [S] RRZE-HPC, gpu-benches, gpu-strides, MI210; [G] AMD,
 Graphics Cores Next (GCN) Architecture; [V] AMD, Vega Instruction Set Architecture; [M] AMD, amd-lab-notes, Matrix
-cores; [O] AMD Accelerated Parallel Processing, OpenCL Optimization Guide; [R] RRZE-HPC, gpu-benches, gpu-latency.
+cores; [O] AMD Accelerated Parallel Processing, OpenCL Optimization Guide; [R] RRZE-HPC, gpu-benches, gpu-latency; [T]
+Linux, radeon driver, radeon_vm.c and "add large PTE support for NI, SI and CIK" (2014).
 (e): an estimate, nobody has published it.
 """
 
@@ -39,7 +40,10 @@ WAVE_DISPATCH_CYCLES: Final = 1  # (e) [G] one wavefront a cycle and shader engi
 QUEUE_CYCLES: Final = 64  # (e) instructions that wait for the address unit or the LDS without stopping their SIMD
 WRITE_BUFFER_CYCLES: Final = 256  # (e) how long a line that leaves the L2 may be under way before others wait
 INTERLEAVE_BYTES: Final = 256  # [O] "Channel conflicts": a channel changes every 256 bytes
-TLB_ENTRIES, PAGE_BYTES, TLB_MISS_CYCLES = 64, 1 << 21, 75  # [R] 60 to 90 cycles more from 64 to 128 MB on; fitted
+TLB_ENTRIES, TLB_MISS_CYCLES = 64, 75  # [R] 60 to 90 cycles more from 64 to 128 MB on; fitted
+# [T] a directory and tables of 8 bytes a page: those of 4 KiB pages no cache holds, so that both entries are read from
+# memory, one after the other. Linear stores on Pitcairn reach 60 GB/s with such pages, and 125 with those of 64 KiB.
+WALK_READS, LARGE_PAGE_BYTES = 2, 1 << 16
 UNIFORM_CYCLES: Final = (4, 4, 4, 6, 8, 8, 8, 8)  # [P] all lanes one address, by dwords
 # Conflicts of the L1's banks, of tags and of data, are counted in the trace as MI210 has them [S]: at most 64 cycles,
 # those of lines among them. Whether chips before it have them, [P] does not tell, whose lanes read one line: 16 cycles,
@@ -54,9 +58,10 @@ _SMEM, _MATRIX, _INVALIDATES = (1 << n for n in range(len(MORE_FLAGS)))
 
 def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
     """The chip for the engine; ``held`` says how many work-groups a compute unit takes."""
-    compute, caches, latencies = chip.compute, chip.caches, chip.latencies
+    compute, caches, latencies, memory = chip.compute, chip.caches, chip.latencies, chip.memory
     banks = caches.l2_banks
     ways = CODE_WAYS["gcn"]
+    large_pages = memory.page_bytes >= LARGE_PAGE_BYTES
     banked = caches.l1_bank_conflicts
     return filled(
         CHIP,
@@ -100,8 +105,8 @@ def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
             **dram_numbers(chip, INTERLEAVE_BYTES),
             "write_buffer_cycles": WRITE_BUFFER_CYCLES,
             "tlb_entries": TLB_ENTRIES,
-            "page_line_bits": (PAGE_BYTES // LINE_BYTES).bit_length() - 1,
-            "tlb_miss_cycles": TLB_MISS_CYCLES,
+            "page_line_bits": (memory.page_bytes // LINE_BYTES).bit_length() - 1,
+            "tlb_miss_cycles": TLB_MISS_CYCLES if large_pages else WALK_READS * latencies.memory_cycles,
             "uniform_cycles": UNIFORM_CYCLES,
         },
     )

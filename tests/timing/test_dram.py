@@ -61,6 +61,17 @@ def _with(chip: Chip, **figures: Any) -> Chip:
     return replace(chip, memory=replace(chip.memory, **figures))
 
 
+def test_small_pages_are_walked_through_memory(launches: dict[tuple[str, str], Any]) -> None:
+    """Reads of lines that follow each other are in few pages; 256 KiB apart, each wavefront's wait for two reads more."""
+    large = chips.find("hd7970")
+    small = _with(large, page_bytes=4096)
+    walk = 2 * large.latencies.memory_cycles
+    far, far_small = (_replayed(launches["hd7970", "far"], chip)["cycles"] for chip in (large, small))
+    assert far + 0.9 * walk < far_small < far + 4 * walk
+    near, near_small = (_replayed(launches["hd7970", "near"], chip)["cycles"] for chip in (large, small))
+    assert near < near_small < near + 1.1 * walk
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_copy_takes_several_lines_of_each_row_that_it_activates(
     launches: dict[tuple[str, str], Any], name: str
