@@ -116,7 +116,8 @@ units tile them; on GCN chips buffers stand for images, which the same cache hol
 they measure it, as gpu-latency does, do so here. Known differences that no publication explains are left as they are:
 
 - HD 7970 had a driver of its first months, which is taken to translate addresses
-  [by pages of 4 KiB](decisions.md#pages-of-4-kib-are-a-boards-not-a-chips).
+  [by pages of 4 KiB](decisions.md#pages-of-4-kib-are-a-boards-not-a-chips). Its reductions are still slower than in the
+  model, and its products of matrices faster.
 - FirePro W9100 multiplies ELLPACK-R at half of the rate of HD 7970, the smaller chip, by the same kernel.
 - Copies by work-groups of 1 × 64 on HD 5870 are slower than any order of its banks explains that also fits SHOC's
   random reads (MD).

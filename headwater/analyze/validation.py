@@ -169,7 +169,8 @@ def _of_kernel(row: Row) -> Result:
     )
     if row.unit == "cycles":
         # Of many wavefronts, the time for each of `work`; of one, what it waits.
-        value = seconds * analysis.chip.compute.clock_mhz * 1e6 / work
+        steps = work + float(row.data.get("warm_steps", 0))
+        value = seconds * analysis.chip.compute.clock_mhz * 1e6 / steps
     return Result(
         row, value, f"{row.data['kernel']}, bound by {analysis.estimate.bound_by}", analysis.estimate.bound_by
     )
