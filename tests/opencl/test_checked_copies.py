@@ -281,3 +281,36 @@ def test_a_finding_names_the_copy():
     kernel = hw.device("cpu").build(SOURCE, "copies.cl").kernels["early"]
     with pytest.raises(hw.KernelFault, match=r"the async copy: copies.cl:\d+: event_t e = async_work_group_copy\(a, o"):
         kernel.prepare((16,), (16,), check=True)([np.zeros(64, np.int32), 4], None, None).wait()
+
+
+RACES = """
+kernel void destination(global int *o, int n) {
+  local int a[64];
+  int l = get_local_id(0);
+  a[l] = n;
+  event_t e = async_work_group_copy(a, o, 64, 0);
+  wait_group_events(1, &e);
+  o[l] = a[l];
+}
+kernel void apart(global int *o, int n) {
+  local int a[64];
+  int l = get_local_id(0);
+  a[l] = n + l;
+  o[l] = 3;
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  event_t e = async_work_group_copy(o, a, 64, 0);
+  wait_group_events(1, &e);
+  o[l] += a[63 - l];
+}
+"""
+
+
+@pytest.mark.parametrize("device", ["vega64", "hd5870"])
+def test_copies_race_with_accesses_before_them(device):
+    kernels = hw.device(device).build(RACES, "races.cl").kernels
+    with pytest.raises(hw.KernelFault, match=r"races.cl:6\b.*error: data race: .*") as fault:
+        kernels["destination"].prepare((64,), (64,), check=True)([np.arange(64, dtype=np.int32), 99], None, None).wait()
+    assert "the other access: races.cl:5: a[l] = n;" in str(fault.value)
+    data = np.arange(64, dtype=np.int32)
+    kernels["apart"].prepare((64,), (64,), check=True)([data, 99], None, None).wait()
+    assert (data == 99 * 2 + 63).all()

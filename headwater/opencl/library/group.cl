@@ -17,21 +17,28 @@ HELPER ulong item(void) {
 }
 HELPER ulong items(void) { return __hw_local_size_0() * __hw_local_size_1() * __hw_local_size_2(); }
 
+/* The first element that an item copies. Code for checks on chips (`copies_in_flight.py`) goes ahead by one: an item's
+   accesses to the element of its own number race with the copy then, as they do by the language's rules. */
+HELPER ulong first(ulong me, ulong items) {
+  ulong ahead = __hw_copies_ahead(), i = me + ahead;
+  return (ahead != 0) & (i == items) ? 0 : i;
+}
+
 /* The group's items take turns; by bytes of an element. The stride counts in global memory. */
 #define COPY(T, bytes) \
   __attribute__((always_inline)) void __hw_copy_in_##bytes(local T *to, const global T *from, ulong n) { \
-    for (ulong i = item(), step = items(); i < n; i += step) to[i] = from[i]; \
+    for (ulong me = item(), step = items(), i = first(me, step); i < n; i += step) to[i] = from[i]; \
   } \
   __attribute__((always_inline)) void __hw_copy_out_##bytes(global T *to, const local T *from, ulong n) { \
-    for (ulong i = item(), step = items(); i < n; i += step) to[i] = from[i]; \
+    for (ulong me = item(), step = items(), i = first(me, step); i < n; i += step) to[i] = from[i]; \
   } \
   __attribute__((always_inline)) void __hw_copy_strided_in_##bytes(local T *to, const global T *from, ulong n, \
                                                                    ulong stride) { \
-    for (ulong i = item(), step = items(); i < n; i += step) to[i] = from[i * stride]; \
+    for (ulong me = item(), step = items(), i = first(me, step); i < n; i += step) to[i] = from[i * stride]; \
   } \
   __attribute__((always_inline)) void __hw_copy_strided_out_##bytes(global T *to, const local T *from, ulong n, \
                                                                     ulong stride) { \
-    for (ulong i = item(), step = items(); i < n; i += step) to[i * stride] = from[i]; \
+    for (ulong me = item(), step = items(), i = first(me, step); i < n; i += step) to[i * stride] = from[i]; \
   }
 COPY(uchar, 1) COPY(ushort, 2) COPY(uint, 4) COPY(ulong, 8)
 COPY(ulong2, 16) COPY(ulong4, 32) COPY(ulong8, 64) COPY(ulong16, 128)

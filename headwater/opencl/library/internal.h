@@ -35,4 +35,7 @@ ulong __hw_stack_begin(void) __attribute__((const));
 ulong __hw_stack_end(void) __attribute__((const));
 void __hw_barrier(void) __attribute__((convergent));
 
+/* ---- what a program may define instead of the library */
+ulong __hw_copies_ahead(void) __attribute__((const));
+
 #endif

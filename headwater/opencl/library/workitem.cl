@@ -1,6 +1,7 @@
 // Work-item functions (OpenCL C 1.2 specification 6.12.1; linear ids: OpenCL C 3.0 specification 6.15.1).
 // Provides *: get_work_dim get_global_size get_global_id get_local_size get_enqueued_local_size get_local_id
 // Provides *: get_num_groups get_group_id get_global_offset get_global_linear_id get_local_linear_id
+// Provides *: __hw_copies_ahead
 #include "internal.h"
 
 #define BY_DIMENSION(name, primitive, beyond) \
@@ -31,3 +32,5 @@ PURE size_t get_global_linear_id(void) {
 PURE size_t get_local_linear_id(void) {
   return (__hw_local_id_2() * __hw_local_size_1() + __hw_local_id_1()) * __hw_local_size_0() + __hw_local_id_0();
 }
+
+__attribute__((weak, always_inline)) ulong __hw_copies_ahead(void) { return 0; }
