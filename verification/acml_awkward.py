@@ -195,6 +195,9 @@ def attempt_shared(problems: list[str], function: Any, what: str, args: list[Any
 
 
 GUARD = 5
+"""Elements on both sides of an array."""
+BESIDE = 256
+"""Elements on both sides of a workspace."""
 
 
 @contextmanager
@@ -203,10 +206,10 @@ def guarded(problems: list[str]) -> Iterator[None]:
     empty, made = np.empty, []
 
     def larger(size: int, dtype: Any) -> Any:
-        whole = np.zeros(size + 2 * GUARD, dtype)
+        whole = np.zeros(size + 2 * BESIDE, dtype)
         whole.view(np.uint8)[...] = 0xA5
         made.append((whole, size))
-        return whole[GUARD : GUARD + size]
+        return whole[BESIDE : BESIDE + size]
 
     np.empty = larger  # type: ignore[assignment]
     try:
@@ -214,7 +217,7 @@ def guarded(problems: list[str]) -> Iterator[None]:
     finally:
         np.empty = empty
     for at, (whole, size) in enumerate(made):
-        outside = np.concatenate([whole[:GUARD], whole[GUARD + size :]]).view(np.uint8)
+        outside = np.concatenate([whole[:BESIDE], whole[BESIDE + size :]]).view(np.uint8)
         if (outside != 0xA5).any():
             problems.append(f"workspace {at} of {size} elements is too short")
 

@@ -169,11 +169,26 @@ def sharing(ways: tuple[Way, ...]) -> float:
     return seconds
 
 
+def able(dtype: np.dtype[Any]) -> tuple[Way, ...]:
+    """Those of the present ways that can compute with the type: a GPU may have no doubles, or lack a library."""
+    processor, *others = present()
+    found = [processor]
+    for way in others:
+        try:
+            of(way, dtype)
+        except Exception:  # ours, or CuPy's own
+            continue
+        found.append(way)
+    return tuple(found)
+
+
 @cache
 def small(kind: str) -> float:
     """Products of fewer elementary ones (m n k) are the processor's: it is done before another way has begun."""
     dtype = np.dtype(kind)
-    processor, *others = (of(way, dtype) for way in present())
+    processor, *others = (of(way, dtype) for way in able(dtype))
+    if not others:
+        return inf
     least = 0.9 * min(cost.start for cost in others)
     count = 1.0
     while count < 1e12 and processor.seconds(work_of(1, 1, 2 * int(count), dtype), 0) < least:
@@ -248,7 +263,7 @@ class Choice:
     was. What was measured corrects the predictions for sizes near this one."""
 
     def __init__(self, m: int, n: int, k: int, kind: str) -> None:
-        ways = present()
+        ways = able(np.dtype(kind))
         self.size = m, n, k, "fdFD".index(kind)
         self.factors = _seen.setdefault((m.bit_length(), n.bit_length(), k.bit_length(), kind), {})
         self.made = made = plan(m, n, k, np.dtype(kind), ways, self.factors)
@@ -403,7 +418,7 @@ def explain(function: Any, a: Any, b: Any, *, devices: Sequence[str] | None = No
     """
     if getattr(function, "__name__", "") not in ("matmul", "dot") or not _is_plain(a, b):
         raise UsageError("explain takes matmul or dot and two matrices of one type: acml.explain(acml.matmul, a, b)")
-    ways = present() if devices is None else _named(devices)
+    ways = able(a.dtype) if devices is None else _named(devices)
     made = plan(a.shape[0], b.shape[1], a.shape[1], a.dtype, ways)
     for way in ways:
         made.measured[way.name] = best(lambda way=way: way.product(a, way.keep(b)), 3)  # type: ignore[misc]

@@ -1,5 +1,6 @@
 """Which way a product takes, and products that several ways share."""
 
+import math
 import subprocess
 import sys
 import threading
@@ -10,7 +11,7 @@ import pytest
 from headwater import acml
 from headwater.acml import costs, split
 from headwater.acml.costs import Costs
-from headwater.errors import KernelFault, ResourceError, UsageError
+from headwater.errors import DeviceError, KernelFault, ResourceError, UsageError
 
 pytest.importorskip("scipy")
 threadpoolctl = pytest.importorskip("threadpoolctl")
@@ -135,6 +136,31 @@ def test_simulated_chips_and_the_cpu_device_take_no_part_unless_named():
     names = [way.name for way in split.present()]
     assert names[0] == "processor"
     assert all(not way.threads for way in split.present()[1:])
+
+
+def test_a_gpu_without_doubles_takes_no_part_in_products_of_them(monkeypatch):
+    near, far = Slow("near"), Slow("far")
+
+    def of(way, dtype):
+        if way is far and dtype.itemsize == 8:
+            raise DeviceError("double precision is not supported")
+        return NEAR
+
+    monkeypatch.setattr(split, "present", lambda: (near, far))
+    monkeypatch.setattr(split, "of", of)
+    split.small.cache_clear()
+    assert split.able(np.dtype(np.float32)) == (near, far)
+    assert split.able(np.dtype(np.float64)) == (near,)
+    assert split.small("d") == math.inf
+    assert split.small("f") < math.inf
+    a, limits = np.ones((40, 40)), split._limits.copy()
+    try:
+        assert (split.matmul(a, a) == 40).all()
+        assert (acml.matmul(a, a) == 40).all()
+        assert far.rows == []
+    finally:
+        split._limits[:] = limits
+        split.small.cache_clear()
 
 
 def test_sharing_that_hardly_pays_is_left(monkeypatch):

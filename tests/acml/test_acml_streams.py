@@ -434,6 +434,25 @@ def test_blocks_are_used_where_they_are_right_and_faster(monkeypatch, tmp_path):
     fourier.pays.cache_clear()
 
 
+@pytest.mark.parametrize("fault", ["other", "nan", "refused", ""])
+def test_blocks_that_a_driver_compiles_wrongly_are_not_used(monkeypatch, fault):
+    device, dtype, by_passes = hw.device("cpu"), np.dtype(np.complex64), fourier.by_passes
+    steps = fourier.blocks(12, dtype)
+
+    def faulty(value, n, inner, direction, scale, large):
+        if large and fault == "refused":
+            raise DeviceError("too many registers")
+        found = by_passes(value, n, inner, direction, scale, large)
+        if not large or not fault:
+            return found
+        return hw.stream(found.read() * (np.nan if fault == "nan" else 1.01))
+
+    monkeypatch.setattr(fourier, "by_passes", faulty)
+    fourier.is_right.cache_clear()
+    assert fourier.is_right(device, dtype, (1, 12), steps) == (not fault)
+    fourier.is_right.cache_clear()
+
+
 def test_blocks_for_gpus_transform_any_axis():
     for shape in ((3, 12, 1), (1, 12, 5)):
         x = numbers(np.complex64, *shape)
