@@ -168,6 +168,10 @@ class _Lowering:
         if BITS[value.type] == 32:
             return [self.b.bitcast(value, "u32")]
         whole = self.b.bitcast(value, "u64")
+        if value.lanes > 1:
+            # LLVM drops this where the elements were made of dwords just before, and does not drop shifts.
+            dwords = self.b.reshape(whole, "u32")
+            return [self.b.shuffle(dwords, None, range(half, dwords.lanes, 2)) for half in (0, 1)]
         high = self.b.binary("lshr", whole, self.b.constant("u64", 32))
         return [self.b.resize(whole, "u32"), self.b.resize(high, "u32")]
 
