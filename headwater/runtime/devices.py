@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -113,6 +114,8 @@ def unknown_device(name: str, reason: str = "") -> DeviceError:
 
     from headwater import chips
 
+    if re.fullmatch("gfx[0-9a-f]+", name.lower()):  # LLVM's name of a processor
+        return _no_chip(name.lower())
     existing = devices()
     names = [*(device.name for device in existing), *chips.names(), "gpu"]
     known = {**{n.lower(): n for n in names}, **{d.description.lower(): d.description for d in existing}}
@@ -200,9 +203,13 @@ def device_for(target: str) -> SimulatedDevice:
     compatible = [device for device in devices if isas.get(device.chip.target) == isas.get(target, target)]
     found = [*exact, *compatible]
     if not found:
-        targets = ", ".join(sorted({device.chip.target for device in devices}))
-        raise DeviceError(f"no chip executes machine code for {target}", hint=f"those known execute {targets}")
+        raise _no_chip(target)
     return next((device for device in found if device.chip.target in device.chip.aliases), found[0])
+
+
+def _no_chip(target: str) -> DeviceError:
+    targets = ", ".join(sorted({device.chip.target for device in all_devices()}))
+    return DeviceError(f"no chip executes machine code for {target}", hint=f"those known execute {targets}")
 
 
 def does_not_run(filename: str, target: str, device: Device) -> DeviceError:

@@ -10,7 +10,7 @@ from headwater.errors import DecodeError, DeviceError
 from headwater.isa.gcn.decode import decode, decode_all
 from headwater.isa.gcn.model import Constant, Literal, Register, constant_bits
 from headwater.isa.gcn.printer import text
-from headwater.runtime.devices import device_for
+from headwater.runtime.devices import device, device_for
 
 
 def code(*words):
@@ -184,6 +184,10 @@ def test_gfx950_lacks_products_of_xf32():
         decode(code(*words), 0, "gfx950")
 
 
-def test_no_chip_runs_gfx950():
-    with pytest.raises(DeviceError, match="no chip executes machine code for gfx950"):
-        device_for("gfx950")
+@pytest.mark.parametrize("target", ["gfx950", "gfx1100"])
+def test_no_chip_runs_other_processors(target):
+    """The message names those that there are, however the processor is asked for."""
+    for find in (device_for, device):
+        with pytest.raises(DeviceError, match=f"no chip executes machine code for {target}") as caught:
+            find(target)
+        assert "gfx90a, gfx942" in str(caught.value)
