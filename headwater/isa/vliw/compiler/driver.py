@@ -15,6 +15,7 @@ from headwater.isa.vliw.compiler import coalesce, merge_reads, offsets, optimise
 from headwater.isa.vliw.compiler.allocate import allocate
 from headwater.isa.vliw.compiler.data_share import SMALL_ACCESSES
 from headwater.isa.vliw.compiler.emit import emit
+from headwater.isa.vliw.compiler.ir import Copier, Region, Value
 from headwater.isa.vliw.compiler.liveness import Liveness
 from headwater.isa.vliw.compiler.lower import Statements
 from headwater.isa.vliw.compiler.operands import Lowering
@@ -105,23 +106,26 @@ def _fitted(program: Program, facts: Facts, target: Target, filename: str, chip:
     Where some more of them help little, as where hundreds are alike, twice as many are tried next, and numbers between
     the last two when it fits: so that attempts grow with the logarithm of how many it takes.
     """
-    share = FULL_SHARE
-    made = _Attempt(program, facts, target, filename, frozenset(), share)
+    variables = _Variables(program, facts, target, filename)
+    lengths, share = variables.lengths, FULL_SHARE
+    made = _Attempt(variables, variables.region, variables.inputs, frozenset(), share)
+    if made.registers.count > target.gprs:
+        variables = _Variables(program, facts, target, filename)  # one that stays as it is; few programs need it
     spilled: frozenset[int] = frozenset()
     before, factor, too_few = 0, 1, 0
     while (excess := made.registers.count - target.gprs) > 0 and len(spilled) < _MAX_SPILLED:
         if 2 * excess > before > 0:
             factor *= 2
         before, too_few = excess, len(spilled)
-        more = spill.choose(made.lengths, factor * (4 * excess + _SPILL_MARGIN), spilled)
+        more = spill.choose(lengths, factor * (4 * excess + _SPILL_MARGIN), spilled)
         if more == spilled:
             break
         spilled = more
         share /= 2  # what is read back must not all be there at once
-        made = _Attempt(program, facts, target, filename, spilled, share)
+        made = _Attempt(variables, *variables.copied(), spilled, share)
     while factor > 1 and excess <= 0 and len(spilled) - too_few > len(spilled) // _SPILL_PRECISION:
-        fewer = spill.choose(made.lengths, (too_few + len(spilled)) // 2, frozenset())
-        attempt = _Attempt(program, facts, target, filename, fewer, share)
+        fewer = spill.choose(lengths, (too_few + len(spilled)) // 2, frozenset())
+        attempt = _Attempt(variables, *variables.copied(), fewer, share)
         if attempt.registers.count <= target.gprs:
             made, spilled = attempt, fewer
         else:
@@ -135,15 +139,13 @@ def _fitted(program: Program, facts: Facts, target: Target, filename: str, chip:
     )
 
 
-class _Attempt:
-    """One way through all passes, with some variables in scratch memory."""
+class _Variables:
+    """The program with variables in place of phis, before any of them is spilled; ``lengths``: see `spill.measured`."""
 
-    def __init__(
-        self, program: Program, facts: Facts, target: Target, filename: str, spilled: frozenset[int], share: float
-    ) -> None:
-        self.program, self.facts, self.target = program, facts, target
-        lowering = Lowering(program, facts, target, filename)
-        region = Statements(lowering).run()
+    def __init__(self, program: Program, facts: Facts, target: Target, filename: str) -> None:
+        self.program, self.facts, self.target, self.filename = program, facts, target, filename
+        self.lowering = Lowering(program, facts, target, filename)
+        region = Statements(self.lowering).run()
         optimise.clean(region)
         verify.ssa(region)
         for _ in range(_REWRITES):
@@ -157,8 +159,24 @@ class _Attempt:
         optimise.select_predicates(region, target)
         verify.ssa(region)
         coalesce.leave_ssa(region)
-        liveness = Liveness(region)
-        self.lengths = spill.measured(region, liveness)
+        self.region = region
+        self.inputs = list(self.lowering.inputs.values())
+        self.lengths = spill.measured(region, Liveness(region))
+
+    def copied(self) -> tuple[Region, list[Value]]:
+        """A copy of the program, and its inputs."""
+        copier = Copier()
+        return copier.region(self.region), [copier.value(value) for value in self.inputs]
+
+
+class _Attempt:
+    """The rest of the way through all passes, with some variables in scratch memory."""
+
+    def __init__(
+        self, made: _Variables, region: Region, inputs: list[Value], spilled: frozenset[int], share: float
+    ) -> None:
+        self.program, self.facts, self.target = made.program, made.facts, made.target
+        program, facts, target, filename, lowering = made.program, made.facts, made.target, made.filename, made.lowering
         in_scratch = lowering.arrays_in_scratch()
         elements = sum(facts.arrays[n] for n in lowering.arrays)
         self.scratch = elements if in_scratch else 0
@@ -176,7 +194,6 @@ class _Attempt:
         verify.vectors_of(region)
         self.scheduled = schedule(region, target, share)
         verify.groups(self.scheduled, target)
-        inputs = list(lowering.inputs.values())
         self.registers = allocate(self.scheduled, target, 0 if in_scratch else elements, inputs)
         verify.registers(self.scheduled, self.registers)
 

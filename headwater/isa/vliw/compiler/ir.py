@@ -8,7 +8,7 @@ as is wanted. Operations carry the names of the machine's table, so that selecti
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 
@@ -263,6 +263,61 @@ class Clause:
     ops: list[Op] = field(default_factory=list)
     windows: list[Window] = field(default_factory=list)
     predicate: bool = False
+
+
+class Copier:
+    """Copies of a program whose phis are gone: each with operations and values of its own."""
+
+    def __init__(self) -> None:
+        self._values: dict[Value, Value] = {}
+        self._loops: dict[int, Loop] = {}
+
+    def region(self, region: Region) -> Region:
+        """A region and all in it."""
+        found: Region = []
+        for item in region:
+            if isinstance(item, Op):
+                found.append(self._op(item))
+            elif isinstance(item, If):
+                sides = self.region(item.then), self.region(item.other)
+                found.append(If(self._use(item.condition), *sides, test=self._test(item), line=item.line))
+            elif isinstance(item, Loop):
+                loop = self._loops[id(item)] = Loop()
+                loop.body = self.region(item.body)
+                found.append(loop)
+            elif isinstance(item, Exit):
+                found.append(self._exit(item))
+        return found
+
+    def value(self, value: Value) -> Value:
+        """What stands for a value."""
+        found = self._values.get(value)
+        if found is None:
+            found = self._values[value] = Value()
+            found.fixed, found.chan, found.most = value.fixed, value.chan, value.most
+            found.position = value.position
+        return found
+
+    def _use(self, use: Use) -> Use:
+        return Use(self.value(use.ref), use.neg, use.abs) if type(use.ref) is Value else use
+
+    def _op(self, op: Op) -> Op:
+        uses = [self._use(use) for use in op.uses]
+        results = [None if value is None else self.value(value) for value in op.results]
+        fields = None if op.fields is None else dict(op.fields)
+        found = replace(op, uses=uses, results=results, fields=fields)
+        found.relative, found.parts = op.relative, op.parts
+        return found
+
+    def _test(self, item: If | Exit) -> Op | None:
+        return None if item.test is None else self._op(item.test)
+
+    def _exit(self, item: Exit) -> Exit:
+        loop = self._loops[id(item.loop)]
+        condition = None if item.condition is None else self._use(item.condition)
+        found = Exit(loop, item.is_break, condition, item.when, self._test(item), item.direct, item.line)
+        (loop.breaks if item.is_break else loop.continues).append(found)
+        return found
 
 
 def regions(region: Region) -> Iterator[Region]:

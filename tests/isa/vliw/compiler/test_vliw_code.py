@@ -281,10 +281,17 @@ def test_attempts_are_few_however_many_variables_have_to_be_spilled(monkeypatch,
     """Where it helps nobody to spill fewer than it takes, as in a loop of hundreds of variables that are alike."""
     tried = []
 
-    class Attempt:
-        lengths = (1.0,) * 2000
+    class Variables:
+        lengths, region, inputs = (1.0,) * 2000, [], []
 
-        def __init__(self, program, facts, target, filename, spilled, share):
+        def __init__(self, program, facts, target, filename):
+            pass
+
+        def copied(self):
+            return [], []
+
+    class Attempt:
+        def __init__(self, variables, region, inputs, spilled, share):
             tried.append(len(spilled))
             self.registers = SimpleNamespace(count=100 if len(spilled) >= wanted else 126)
             self.spilled = len(spilled)
@@ -292,6 +299,7 @@ def test_attempts_are_few_however_many_variables_have_to_be_spilled(monkeypatch,
         def compiled(self):
             return self.spilled
 
+    monkeypatch.setattr(driver, "_Variables", Variables)
     monkeypatch.setattr(driver, "_Attempt", Attempt)
     found = driver._fitted(None, None, SimpleNamespace(gprs=124), "", "")
     assert wanted <= found <= max(24, 8 * wanted // 7 + 1)
@@ -299,7 +307,8 @@ def test_attempts_are_few_however_many_variables_have_to_be_spilled(monkeypatch,
 
 
 def test_more_variables_than_registers_are_refused_soon(monkeypatch):
-    """All are loaded together, change in a loop, and are wanted at its end: to spill some helps nobody."""
+    """All are loaded together, change in a loop, and are wanted at its end: to spill some helps nobody. What goes before
+    spilling is done once for all attempts but the first."""
     n = 100
     loads = "\n".join(f"iadd r300.x, r0.x, l{k}.x\nuav_raw_load_id(0) r{k}.x, r300.x" for k in range(1, n + 1))
     turns = "\n".join(f"imad r{k}.x, r{k}.x, l1.x, r{k % n + 1}.x" for k in range(1, n + 1))
@@ -308,12 +317,14 @@ def test_more_variables_than_registers_are_refused_soon(monkeypatch):
     head = f"il_cs_2_0\ndcl_num_thread_per_group 64\ndcl_raw_uav_id(0)\n{literals}\nishl r0.x, vAbsTidFlat.x, l1.x\n"
     loop = f"whileloop\niadd r302.x, r302.x, l1.x\n{turns}\nige r303.x, r302.x, r1.x\nbreak_logicalnz r303.x\nendloop"
     source = f"{head}{loads}\n{loop}\n{sums}\nuav_raw_store_id(0) mem.x, r0.x, r301.x\nend\n"
-    attempts = []
-    schedule = driver.schedule
+    attempts, lowered = [], []
+    schedule, statements = driver.schedule, driver.Statements
+    monkeypatch.setattr(driver, "Statements", lambda *args: lowered.append(args) or statements(*args))
     monkeypatch.setattr(driver, "schedule", lambda *args: attempts.append(args) or schedule(*args))
     with pytest.raises(ResourceError, match="registers"):
         compile_program(parse(source), few_registers("hd5870", 24))
-    assert len(attempts) <= 7
+    assert 2 < len(attempts) <= 7
+    assert len(lowered) == 2
 
 
 def test_values_wait_to_be_computed_until_there_is_room():
