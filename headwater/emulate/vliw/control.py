@@ -118,7 +118,7 @@ def _after(program: Program, index: int, state: Nesting) -> list[tuple[int, Nest
             return None
         ways = [(following, Nesting(depth - pops, loops))]
     elif name in reading.LOOP_STARTS:
-        ways = [(following, Nesting(depth, (*loops, depth))), (program.loop_ends[index] + 1, state)]
+        ways = [(following, Nesting(depth, (*loops, depth))), (program.loops.ends[index] + 1, state)]
     elif name == "LOOP_END":
         ways = [(reading.target(cf), state), (following, Nesting(depth, loops[:-1]))]
     elif name in reading.LEAVING:
@@ -129,7 +129,7 @@ def _after(program: Program, index: int, state: Nesting) -> list[tuple[int, Nest
 
 
 def _end_of_loop(program: Program, index: int) -> int:
-    loop = reading.loop_of(program, index)
+    loop = program.loops.of(index)
     return index if loop is None else loop[1]
 
 

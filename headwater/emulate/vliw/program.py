@@ -6,6 +6,7 @@ at a barrier: what is left of the clause is a segment of its own.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -72,6 +73,20 @@ class Effects:
             self.read(component)
 
 
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """A shader's loops: ``ends``: the LOOP_END of each LOOP_START; ``around``: the LOOP_START of the innermost loop
+    around each instruction, None if it is in none."""
+
+    ends: dict[int, int]
+    around: list[int | None]
+
+    def of(self, index: int) -> tuple[int, int] | None:
+        """The innermost loop around an instruction: where it begins and ends."""
+        start = self.around[index]
+        return None if start is None else (start, self.ends[start])
+
+
 @dataclass(slots=True)
 class Program:
     """A shader with what was found about it.
@@ -95,8 +110,7 @@ class Program:
     quads: bool
     """Whether pixels of a quad look at each other: wavefronts have to be made of whole quads."""
 
-    loop_ends: dict[int, int]
-    """The LOOP_END of each LOOP_START."""
+    loops: Loops
 
     shared: bool
     """Whether it has registers that all wavefronts of a SIMD engine share."""
@@ -122,20 +136,20 @@ def read_program(shader: Shader, gprs: int, clause_temporaries: int) -> Program:
             used |= effect.reads | effect.writes
             indexed |= effect.indexed
     highest = max((c // 4 + 1 for c in used if c < 4 * 124), default=0)
-    loop_ends = _loop_ends(shader)
-    live = _live(shader, effects, indexed, clause_temporaries)
+    loops = _loops(shader)
+    live = _live(shader, effects, indexed, clause_temporaries, loops)
     return Program(
         shader,
         segments,
         live,
-        _full(shader, loop_ends),
+        _full(shader, loops),
         used,
         max(highest, min(gprs, GPRS)) if indexed else 0,
         sorted(_resources(shader)),
         _constants(shader),
         any(row.flags & {"pair", "quad", "split"} for row in _alu_rows(shader)),
         any(fetch.row.name in GRADIENTS for cf in shader.cf for fetch in cf.fetches),
-        loop_ends,
+        loops,
         any(_is_shared(op) for cf in shader.cf for group in cf.groups for op in group.ops),
     )
 
@@ -175,25 +189,21 @@ def _check_targets(shader: Shader) -> None:
             )
 
 
-def _loop_ends(shader: Shader) -> dict[int, int]:
-    result: dict[int, int] = {}
+def _loops(shader: Shader) -> Loops:
+    ends: dict[int, int] = {}
+    around: list[int | None] = []
     open_loops: list[int] = []
     for index, cf in enumerate(shader.cf):
-        if cf.row.name in LOOP_STARTS:
-            open_loops.append(index)
-        elif cf.row.name == "LOOP_END":
+        if cf.row.name == "LOOP_END":
             if not open_loops:
                 raise HeadwaterError(f"control-flow instruction {index} ends a loop that has not begun")
-            result[open_loops.pop()] = index
+            ends[open_loops.pop()] = index
+        around.append(open_loops[-1] if open_loops else None)
+        if cf.row.name in LOOP_STARTS:
+            open_loops.append(index)
     if open_loops:
         raise HeadwaterError(f"the loop that begins at control-flow instruction {open_loops[-1]} has no end")
-    return result
-
-
-def loop_of(program: Program, index: int) -> tuple[int, int] | None:
-    """The innermost loop around an instruction: where it begins and ends."""
-    around = [(start, end) for start, end in program.loop_ends.items() if start < index < end]
-    return max(around, default=None)
+    return Loops(ends, around)
 
 
 def ends_program(cf: Cf) -> bool:
@@ -201,7 +211,7 @@ def ends_program(cf: Cf) -> bool:
     return bool(cf.fields["end_of_program"]) or cf.row.name in ("CF_END", "END_PROGRAM", "EXPORT_DONE_END")
 
 
-def successors(shader: Shader, index: int) -> set[int]:
+def successors(shader: Shader, index: int, loops: Loops) -> set[int]:
     """Where control may be after an instruction, for any of the lanes."""
     cf = shader.cf[index]
     name = cf.row.name
@@ -209,7 +219,9 @@ def successors(shader: Shader, index: int) -> set[int]:
     if goes_elsewhere(cf):
         result.add(target(cf))
     if name in LEAVING:
-        result |= {at + d for at, other in enumerate(shader.cf) if other.row.name == "LOOP_END" for d in (0, 1)}
+        loop = loops.of(index)
+        ends = loops.ends.values() if loop is None else (loop[1],)  # a function's may be any that calls it
+        result |= {end + d for end in ends for d in (0, 1)}
     if name == "RETURN":
         result |= {at + 1 for at, other in enumerate(shader.cf) if other.row.name in ("CALL", "CALL_FS")}
     return {at for at in result if at < len(shader.cf)}
@@ -221,8 +233,8 @@ def straight(program: Program) -> list[range]:
     count = len(shader.cf)
     begins = {0}
     for index, cf in enumerate(shader.cf):
-        following = successors(shader, index)
-        loop = loop_of(program, index)
+        following = successors(shader, index, program.loops)
+        loop = program.loops.of(index)
         if cf.row.name in LEAVING and loop is not None:
             following = {index + 1, loop[1]}
         begins |= following - {index + 1}
@@ -248,7 +260,9 @@ def _changes_lanes(cf: Cf) -> bool:
     return kills or cf.row.name in PUSHING | POPPING.keys() | LEAVING | {"ALU_ELSE_AFTER"}
 
 
-def _live(shader: Shader, effects: list[list[Effects]], indexed: bool, clause_temporaries: int) -> list[list[set[int]]]:
+def _live(
+    shader: Shader, effects: list[list[Effects]], indexed: bool, clause_temporaries: int, loops: Loops
+) -> list[list[set[int]]]:
     """What may be read after each segment. A component that is written there may keep its old value in other lanes, so
     nothing ends a life but the end of the program."""
     count = len(shader.cf)
@@ -263,14 +277,24 @@ def _live(shader: Shader, effects: list[list[Effects]], indexed: bool, clause_te
     if clause_temporaries:
         temporaries = set(range(4 * (GPRS - clause_temporaries), 4 * GPRS))
         reads = [r - temporaries for r in reads]
-    changed = True
-    while changed:
-        changed = False
-        for index in reversed(range(count)):
-            new = set().union(*(after[n] | reads[n] for n in successors(shader, index)))
-            if new != after[index]:
-                after[index] = new
-                changed = True
+    following = [successors(shader, index, loops) for index in range(count)]
+    preceding: list[list[int]] = [[] for _ in range(count)]
+    for index, ways in enumerate(following):
+        for n in ways:
+            preceding[n].append(index)
+    before = list(reads)
+    pending = [-index for index in reversed(range(count))]  # a heap: what stands last comes first
+    waiting = set(pending)
+    while pending:
+        waiting.discard(at := heapq.heappop(pending))
+        after[-at] = set().union(*(before[n] for n in following[-at]))
+        new = after[-at] | reads[-at]
+        if new != before[-at]:
+            before[-at] = new
+            for n in preceding[-at]:
+                if -n not in waiting:
+                    waiting.add(-n)
+                    heapq.heappush(pending, -n)
     result = []
     for index, parts in enumerate(effects):
         live = after[index]
@@ -316,7 +340,7 @@ class _Lanes:
         return _Lanes(False, stack, (*self.loops[:-1], (base, entry, live and continues)))
 
 
-def _full(shader: Shader, loop_ends: dict[int, int]) -> list[bool]:
+def _full(shader: Shader, loops: Loops) -> list[bool]:
     """For each instruction whether all lanes of the beginning execute it, as far as it is known."""
     count = len(shader.cf)
     names = {cf.row.name for cf in shader.cf}
@@ -334,11 +358,11 @@ def _full(shader: Shader, loop_ends: dict[int, int]) -> list[bool]:
         if joined == known:
             continue
         states[index] = joined
-        pending += _after(shader, index, joined, loop_ends)
+        pending += _after(shader, index, joined, loops)
     return [state is not None and state.active for state in states]
 
 
-def _after(shader: Shader, index: int, state: _Lanes, loop_ends: dict[int, int]) -> list[tuple[int, _Lanes]]:
+def _after(shader: Shader, index: int, state: _Lanes, loops: Loops) -> list[tuple[int, _Lanes]]:
     cf = shader.cf[index]
     name, pops = cf.row.name, cf.fields["pop_count"]
     following = index + 1
@@ -365,7 +389,7 @@ def _after(shader: Shader, index: int, state: _Lanes, loop_ends: dict[int, int])
         return [(following, state.popped(pops))]
     if name in LOOP_STARTS:
         inside = _Lanes(state.active, state.stack, (*state.loops, (len(state.stack), state.active, state.active)))
-        return [(following, inside), (loop_ends[index] + 1, _Lanes(False, state.stack, state.loops))]
+        return [(following, inside), (loops.ends[index] + 1, _Lanes(False, state.stack, state.loops))]
     if name == "LOOP_END":
         if not state.loops:
             return [(following, _Lanes(False))]
@@ -374,9 +398,12 @@ def _after(shader: Shader, index: int, state: _Lanes, loop_ends: dict[int, int])
         return [(target(cf), next_trip), (following, _Lanes(entry, state.stack[:base], state.loops[:-1]))]
     if name in ("LOOP_BREAK", "LOOP_CONTINUE"):
         left = state.left(name == "LOOP_CONTINUE")
-        ends = [end for start, end in loop_ends.items() if start < index < end]
+        loop = loops.of(index)
         base = left.loops[-1][0] if left.loops else 0
-        return [(following, left), (min(ends, default=following), _Lanes(False, left.stack[:base], left.loops))]
+        return [
+            (following, left),
+            (following if loop is None else loop[1], _Lanes(False, left.stack[:base], left.loops)),
+        ]
     return [(following, state)]
 
 

@@ -350,7 +350,7 @@ class _Translator:
 
     def loop_end(self, index: int) -> str:
         """The label of the end of the innermost loop around an instruction."""
-        loop = reading.loop_of(self.program, index)
+        loop = self.program.loops.of(index)
         return f"cf.{loop[1]}" if loop is not None else f"cf.{index + 1}"
 
     def check_stop(self) -> None:
@@ -484,7 +484,7 @@ def _pop(t: _Translator, index: int, cf: Cf, following: str) -> None:
 
 
 def _loop(t: _Translator, index: int, cf: Cf, following: str) -> None:
-    t.b.branch(t.control.loop(place(index)), f"cf.{t.program.loop_ends[index] + 1}", following)
+    t.b.branch(t.control.loop(place(index)), f"cf.{t.program.loops.ends[index] + 1}", following)
 
 
 def _loop_end(t: _Translator, index: int, cf: Cf, following: str) -> None:

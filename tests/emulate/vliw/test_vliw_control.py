@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from vliw_runs import alu, around, cf, gpr, group, literal, op, random_inputs, referred, translated
 
+from benchmarks.scaling_programs import PROGRAMS
+from headwater import chips
 from headwater.chips.vliw_isas import GENERATIONS
 from headwater.emulate.vliw.bindings import Bindings
 from headwater.emulate.vliw.clause import Options
@@ -14,7 +16,10 @@ from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.program import read_program
 from headwater.emulate.vliw.translate import translate
 from headwater.emulate.wave.layout import LANES
+from headwater.il.parser import parse
+from headwater.isa.vliw.compiler import compile_program
 from headwater.isa.vliw.model import Shader, Source, T
+from tests.counted import count_calls
 
 STATE = range(6, 14)
 COUNTERS = (14, 15)
@@ -230,3 +235,14 @@ def test_a_predicate_leaves_the_mask_that_its_clause_reads():
     native, slow = translated(shader, inputs), referred(shader, inputs)
     assert np.array_equal(native[:, :3, :2], slow[:, :3, :2])
     assert native[0, :3, :2].tolist() == [[0xFFFFFFFF] * 2] * 2 + [[0x55555555] * 2]  # of a lane that goes on
+
+
+def test_reading_a_shader_takes_time_in_proportion_to_its_loops():
+    """Each break was followed to the end of every loop, and each instruction's loop looked for among all."""
+
+    def work(count):
+        program = parse(PROGRAMS["IL, loops in sequence"].text(count), "loops.il")
+        code = compile_program(program, chips.find("hd5870"), "loops.il")
+        return count_calls(read_program, code.shader, code.gprs, code.clause_temporaries)
+
+    assert work(60) < 12 * work(6)
