@@ -134,6 +134,8 @@ def _set(parameter: Parameter, chip: Chip, factor: float) -> Iterator[Chip]:
     """The chip with the parameter times the factor, while this holds. HeadwaterError if it cannot be."""
     if parameter.place == "chip":
         table, _, name = parameter.key.partition(".")
+        if getattr(chip, table) is None:
+            raise HeadwaterError(f"{chip.name} has no {table}")
         value = getattr(getattr(chip, table), name)
         yield changed(chip, [f"{parameter.key}={_scaled(value, factor)}"])[0]
         return
