@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -75,6 +75,14 @@ def figures(chip: Chip) -> dict[str, tuple[str, str]]:
     return found
 
 
+def unknown_figure(name: str, known: Collection[str]) -> UsageError:
+    """The error for a ``name`` that is none of a chip's figures: of these it names those that begin so, else alike."""
+    plain = name.strip().lower().replace("-", "_")
+    close = [one for one in known if one.startswith(plain)][:3] or difflib.get_close_matches(plain, known, 3, 0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else "headwater devices CHIP lists the figures"
+    return UsageError(f"a chip has no figure {name!r}", hint=hint)
+
+
 def _setting(chip: Chip, word: str) -> tuple[str, str, float]:
     name, equals, text = word.partition("=")
     name = name.strip().lower().replace("-", "_")
@@ -82,9 +90,7 @@ def _setting(chip: Chip, word: str) -> tuple[str, str, float]:
     if not equals:
         raise UsageError(f"--set takes NAME=VALUE, not {word!r}", hint="--set memory_clock_mhz=1200, say")
     if name not in known:
-        close = difflib.get_close_matches(name, known, 3, 0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else "headwater devices CHIP lists the figures"
-        raise UsageError(f"a chip has no figure {name!r}", hint=hint)
+        raise unknown_figure(name, known)
     try:
         value = float(text.replace("_", ""))
     except ValueError:

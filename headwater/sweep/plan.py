@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from headwater.base import cache
 from headwater.chips.model import Chip
-from headwater.chips.whatif import figures
+from headwater.chips.whatif import figures, unknown_figure
 from headwater.errors import UsageError
 from headwater.jobs.bind import Request
 from headwater.sweep import expressions
@@ -513,15 +513,11 @@ def _plain(number: float) -> Value:
 
 def _figure_axis(name: str, given: Any, chips: Sequence[tuple[str, Chip]]) -> Axis:
     """An axis of a figure, by its full name. UsageError if a chip has none of that name."""
-    import difflib
-
     plain = name.strip().lower().replace("-", "_")
     for _, chip in chips:
         known = figures(chip)
         if plain not in known:
-            close = difflib.get_close_matches(plain, known, 3, 0.5)
-            hint = f"did you mean {' or '.join(close)}?" if close else "headwater devices CHIP lists the figures"
-            raise UsageError(f"a chip has no figure {name!r}", hint=hint)
+            raise unknown_figure(name, known)
     full = ".".join(figures(chips[0][1])[plain])
     axis = _axis(full, given)
     drawn = axis.draw.choices if isinstance(axis.draw, _Choice) else ()
