@@ -99,16 +99,16 @@ class Selection:
             raise UsageError(f"{description.name}: {p.name} is a function of {p.takes} numbers, not {function!r:.60}")
         real = _C_TYPES[REAL[description.prefix]]
         is_complex = description.prefix in "cz"
-        self._error: BaseException | None = None
+        self._errors = errors = list[BaseException]()
         self._before: list[tuple[Any, Any]] = []
 
-        def call(*pointers: Any) -> int:
-            if self._error is not None:
+        def call(*pointers: Any) -> int:  # does not refer to self: in a circle, the copies would stay for long
+            if errors:
                 return 0
             try:
                 return int(bool(function(*(complex(at[0], at[1]) if is_complex else at[0] for at in pointers))))
             except BaseException as error:
-                self._error = error
+                errors.append(error)
                 return 0
 
         self._call = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.POINTER(real)] * p.takes)(call)
@@ -120,10 +120,11 @@ class Selection:
 
     def test(self) -> None:
         """Raise what the function raised; the arrays are again as they were before the call."""
-        if self._error is not None:
+        if self._errors:
             for array, copy in self._before:
                 array[...] = copy
-            raise self._error
+            self._before.clear()
+            raise self._errors.pop()
 
 
 class Routine(Planned):

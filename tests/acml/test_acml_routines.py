@@ -1,8 +1,10 @@
 """BLAS and LAPACK under ACML's names: results against NumPy, and what wrong arguments give."""
 
 import ctypes
+import gc
 import inspect
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -307,6 +309,20 @@ def test_a_choice_that_fails_leaves_the_arrays():
         with pytest.raises(UsageError, match="dgees: select is a function of 2 numbers, not "):
             acml.dgees("V", "S", choice, n, a, 8, sdim, *w, vs, n)
     assert acml.dgees("V", "N", None, n, a, 8, sdim, *w, vs, n) == sdim[0] == 0
+
+
+def test_a_choice_leaves_no_copies_behind():
+    n = 4
+    a = matrix("d", n, n)
+    seen = weakref.ref(a)
+    gc.disable()
+    try:
+        w, vs = (np.zeros(n), np.zeros(n)), matrix("d", n, n)
+        assert acml.dgees("V", "S", lambda re, im: re < 0, n, a, n, np.zeros(1, np.int32), *w, vs, n) == 0
+        del a
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("general", [False, True])
