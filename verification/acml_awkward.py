@@ -46,6 +46,8 @@ ANY = (
     1j,
     [1],
     np.array([1, 2]),
+    np.array(0),
+    np.zeros(1, np.int8),
     np.zeros(0),
     object(),
 )

@@ -59,6 +59,11 @@ def test_results_do_not_overwrite_the_state_that_they_come_from():
     locked.flags.writeable = False
     with pytest.raises(UsageError, match="lseed is written and cannot be"):
         acml.drandinitialize(3, 1, [1], locked, state, 700)
+    with pytest.raises(UsageError, match="lstate is written and cannot be: int8 has no place for 633"):
+        acml.drandinitialize(3, 1, [1], 1, state, np.zeros(1, np.int8))
+    asked = np.array(0, np.int32)
+    assert acml.drandinitialize(3, 1, [1], 1, state, asked) == 0
+    assert asked == 633
     assert (state == before).all()
 
 

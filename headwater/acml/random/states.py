@@ -103,13 +103,16 @@ def _test_alias(name: str, x: Any, state: Any) -> None:
 
 def _asked(value: Any, name: str, label: str, wanted: int) -> int | None:
     """A length, or an array of one int. Below 1 it is a question, answered in the array, and None is returned."""
-    length = whole(value[0] if isinstance(value, np.ndarray) and value.size == 1 else value, label, name)
+    is_array = isinstance(value, np.ndarray)
+    length = whole(value[0] if is_array and value.shape == (1,) else value, label, name)
     if length >= 1:
         return length
-    if isinstance(value, np.ndarray):
+    if is_array:
         if not value.flags.writeable:
             raise UsageError(f"{name}: {label} is written and cannot be: the array is read-only")
-        value[0] = wanted
+        if value.dtype.itemsize < 4:
+            raise UsageError(f"{name}: {label} is written and cannot be: {value.dtype} has no place for {wanted}")
+        value[...] = wanted
     return None
 
 
