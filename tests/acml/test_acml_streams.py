@@ -422,6 +422,27 @@ def test_a_layout_that_a_driver_compiles_wrongly_is_left_to_the_plain_kernel(mon
     products.is_right.cache_clear()
 
 
+def test_a_trial_of_a_layout_has_parts_of_vectors_and_sums(monkeypatch):
+    device, dtype, cut, fault = hw.device("cpu"), np.dtype(np.float32), products.Tile(4, 4, 8, 8, True), ""
+    layout = products.Layout(True, True, True, True, False, False)
+
+    def faulty(alpha, a, b, beta, c, cut):
+        if cut.buffered:
+            assert products.Layout.of(a, b, c) == layout
+            if fault == "parts":
+                whole = slice(0, c.columns // 4 * 4)
+                b, c = (part.part(slice(0, part.rows), whole) for part in (b, c))
+            beta = 0.0 if fault == "sums" else beta
+        gemm(alpha, a, b, beta, c, cut)
+
+    monkeypatch.setattr(products, "gemm", faulty)
+    monkeypatch.setattr(products, "kept", lambda names, found: found())
+    for fault in ("", "parts", "sums"):
+        products.is_right.cache_clear()
+        assert products.is_right(device, dtype, cut, layout) == (not fault)
+    products.is_right.cache_clear()
+
+
 def test_blocks_are_used_where_they_are_right_and_faster(monkeypatch, tmp_path):
     monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(fourier, "_MEASURED", ((3, 12),))
