@@ -301,10 +301,10 @@ def _create(dev: Any, mem: Any, width: Any, height: Any, format: Any, size: Any,
         raise failed(CALresult.INVALID_PARAMETER, f"the width, {wide}, is not a multiple of {has.pitch_alignment}")
     storage = HostStorage(mem.reshape(-1).view(np.uint8))
     options = CALresallocflags(0)
+    _account(device, needed, True, options)
     made = session().add(
         lambda handle: Resource(handle, (device,), wide, high, dimensions, kind, options, wide, True, storage)
     )
-    _account(device, needed, True, options)
     return made.handle
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from headwater import cal, chips
-from headwater.cal.state import Context, session
+from headwater.cal.state import Context, Device, session
 from headwater.il import from_llvm
 from headwater.isa.vliw import image_files
 from headwater.runtime.vliw import images as vliw_images
@@ -895,6 +895,11 @@ def test_pinned_memory_of_one_dimension_has_any_width(one: int) -> None:
     memory[:] = 5
     cal.calResUnmap(res)
     assert (mine == 5).all()
+    device, before = session().get(one, Device, "device"), set(session().objects)
+    device.remote_bytes = device.board.attributes.uncachedRemoteRAM << 20
+    with pytest.raises(cal.CalError, match="are too much"):
+        create(one, mine, 37, cal.CAL_FORMAT_FLOAT_1, mine.nbytes, 0)
+    assert set(session().objects) == before
 
 
 def test_threads_share_a_session(one: int) -> None:
