@@ -69,6 +69,7 @@ int main(void) {
   IS(CAL_RESULT_INVALID_PARAMETER, calResAllocRemote1D(&res, two, 2, 4, CAL_FORMAT_FLOAT_1, 0));
   IS(CAL_RESULT_INVALID_PARAMETER, calResAllocRemote1D(&res, two, 0, 4, CAL_FORMAT_FLOAT_1, 0));
   IS(CAL_RESULT_INVALID_PARAMETER, calResAllocRemote2D(&res, NULL, 2, 4, 4, CAL_FORMAT_FLOAT_1, 0));
+  IS(CAL_RESULT_INVALID_PARAMETER, calResAllocRemote1D(&res, two, 0x40000001u, 4, CAL_FORMAT_FLOAT_1, 0));
   two[1] = 77;
   IS(CAL_RESULT_BAD_HANDLE, calResAllocRemote2D(&res, two, 2, 4, 4, CAL_FORMAT_FLOAT_1, 0));
   OK(calResAllocLocal1D(&res, dev, 4, CAL_FORMAT_FLOAT_1, 0));

@@ -73,12 +73,23 @@ static CALresult failed(const char *text) {
 
 // -- allocating
 
-HW_API CALresult calResAllocRemote2D(CALresource *res, CALdevice *dev, CALuint deviceCount, CALuint width,
-                                     CALuint height, CALformat format, CALuint flags) {
-  if (!res || (!dev && deviceCount))
-    return hw_null("calResAllocRemote2D", res ? "dev" : "res");
+enum { MOST_DEVICES = 1024 };
+
+// Whether remote memory can be asked for: res is there, and so many devices.
+static CALresult remote(const char *function, CALresource *res, const CALdevice *dev, CALuint count) {
+  if (!res || (!dev && count))
+    return hw_null(function, res ? "dev" : "res");
   *res = 0;
   CALresult result = hw_session();
+  static const char text[] = "remote memory is for at most 1024 devices";
+  if (result == CAL_RESULT_OK && count > MOST_DEVICES)
+    result = hw_fail(&hw_runtime_errors, CAL_RESULT_INVALID_PARAMETER, text, sizeof text - 1);
+  return result;
+}
+
+HW_API CALresult calResAllocRemote2D(CALresource *res, CALdevice *dev, CALuint deviceCount, CALuint width,
+                                     CALuint height, CALformat format, CALuint flags) {
+  CALresult result = remote("calResAllocRemote2D", res, dev, deviceCount);
   if (result != CAL_RESULT_OK)
     return result;
   struct hw_calResAllocRemote2D_request request = {
@@ -94,10 +105,7 @@ HW_API CALresult calResAllocRemote2D(CALresource *res, CALdevice *dev, CALuint d
 
 HW_API CALresult calResAllocRemote1D(CALresource *res, CALdevice *dev, CALuint deviceCount, CALuint width,
                                      CALformat format, CALuint flags) {
-  if (!res || (!dev && deviceCount))
-    return hw_null("calResAllocRemote1D", res ? "dev" : "res");
-  *res = 0;
-  CALresult result = hw_session();
+  CALresult result = remote("calResAllocRemote1D", res, dev, deviceCount);
   if (result != CAL_RESULT_OK)
     return result;
   struct hw_calResAllocRemote1D_request request = {
