@@ -117,8 +117,9 @@ they measure it, as gpu-latency does, do so here. Known differences that no publ
 
 - HD 7970 had a driver of its first months, which is taken to translate addresses
   [by pages of 4 KiB](decisions.md#pages-of-4-kib-are-a-boards-not-a-chips). Its reductions are still slower than in the
-  model, and its products of matrices faster.
-- FirePro W9100 multiplies ELLPACK-R at half of the rate of HD 7970, the smaller chip, by the same kernel.
+  model, and three of its four products of matrices faster.
+- FirePro W9100 multiplies ELLPACK-R at half of the rate of HD 7970, the smaller chip, in single precision, and at three
+  quarters of it in double precision, by the same kernel.
 - Copies by work-groups of 1 × 64 on HD 5870 are slower than any order of its banks explains that also fits SHOC's
   random reads (MD).
 - FirePro W9100 does SHOC's strided reads 23 times as fast as the model, which takes its channels to be chosen by plain
