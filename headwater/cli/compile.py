@@ -131,6 +131,9 @@ def main(words: Sequence[str]) -> int:
         title, command = _TRANSLATED[language]
         hint = f"headwater {command} {args.file} translates it"
         raise UsageError(f"{args.file} is {title}, and this compiles OpenCL C", hint=hint)
+    if args.language is None and Path(name).suffix == ".py":
+        hint = "a kernel's attribute opencl is the OpenCL C that it becomes"
+        raise UsageError(f"{args.file} is Python, and this compiles OpenCL C", hint=hint)
     if language == "hip":
         options = hip_options(options)
     with progress(f"compiling {name} for {args.device or chosen}"):

@@ -105,6 +105,13 @@ def test_wrong_input_is_told(headwater, folder, arguments, message):
     assert message in ran.err
 
 
+def test_python_is_not_read_as_opencl(headwater, folder):
+    (folder / "sum.py").write_text("import headwater as hw\n")
+    ran = headwater("compile", "sum.py", "-d", "vega64")
+    assert ran.code == 2
+    assert "sum.py is Python, and this compiles OpenCL C\n  hint: a kernel's attribute opencl" in ran.err
+
+
 def test_errors_in_the_source_have_a_place(headwater, folder):
     (folder / "bad.cl").write_text("kernel void k(global int *a) {\n  a[0] = b;\n}\n")
     ran = headwater("compile", "bad.cl", "-d", "vega64")
