@@ -136,7 +136,7 @@ def _build(source: Source, chip: Chip, given: Given) -> Built:
         if code.target != chip.target:
             raise UsageError(
                 f"{source.name} holds code for {code.target}, and {chip.name} runs {chip.target}",
-                hint=f"choose a chip with {code.target}: headwater devices lists them",
+                hint=f"choose a chip with {code.target}, if headwater devices --chips has one",
             )
         return Built(_codes(code, chip, given), {source.name: ""}, ("machine code",))
     text, texts, via, lines, entries = translated(source)

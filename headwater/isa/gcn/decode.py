@@ -343,7 +343,8 @@ def _decoder(isa: str) -> _Decoder:
 
 
 def decode(code: bytes, offset: int, isa: str, base: int = 0) -> Instruction:
-    """The instruction at ``code[offset:]``; its address is ``base + offset``. ``isa`` is one of ``model.ISAS``."""
+    """The instruction at ``code[offset:]``; its address is ``base + offset``. ``isa`` is one of
+    `headwater.chips.gcn_isas.ISAS`."""
     return _decoder(isa).decode(code, offset, base)
 
 

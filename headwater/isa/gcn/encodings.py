@@ -161,7 +161,7 @@ _OWN: dict[str, tuple[dict[str, Fields], ...]] = {
 
 @cache
 def layouts(isa: str) -> dict[str, Fields]:
-    """Form → field → (lowest bit, width) of one of ``model.ISAS``."""
+    """Form → field → (lowest bit, width) of one of `headwater.chips.gcn_isas.ISAS`."""
     forms = _COMMON
     for more in _OWN[isa]:
         forms = forms | more

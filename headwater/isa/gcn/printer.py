@@ -586,5 +586,6 @@ _PRINTERS: dict[str, Callable[[Instruction, Traits], str]] = {
 
 
 def text(instruction: Instruction, isa: str) -> str:
-    """The instruction as LLVM's disassembler prints it for the ISA (of ``model.ISAS``) it was decoded as."""
+    """The instruction as LLVM's disassembler prints it for the ISA it was decoded as, one of
+    `headwater.chips.gcn_isas.ISAS`."""
     return _PRINTERS[instruction.form](instruction, TRAITS[isa])

@@ -24,8 +24,8 @@ class Node:
     """An expression: ``op`` with its result's type and arguments.
 
     ``op`` is a primitive's name, or "operand" (``name``), "constant" (``bits``) or "convert"/"as". ``raw`` marks float
-    operations that ignore MODE: denormals are kept and results rounded to nearest. ``elements`` is 2 where the
-    expression stands for both halves of packed operands.
+    operations that ignore MODE: denormals are kept and results rounded to nearest. ``weak`` marks literals, whose type
+    the place settles.
     """
 
     op: str

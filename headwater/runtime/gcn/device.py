@@ -113,7 +113,7 @@ class GcnDevice(SimulatedDevice):
         if ISA_OF_TARGET.get(code.target) != ISA_OF_TARGET.get(self.chip.target):
             raise UsageError(
                 f"{filename} holds machine code for {code.target}, and {self.name} is a {self.chip.target}",
-                hint=f"run it on a device with {code.target}: see headwater devices",
+                hint=f"run it on a device with {code.target}, if headwater devices --chips has one",
             )
 
 
