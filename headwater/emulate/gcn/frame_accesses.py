@@ -2,7 +2,7 @@
 
 Where accesses are calls anyway, one for each part, with registers copied to and from arrays, made up half of the code
 that LLVM had to compile. In kernels with matrix instructions, wide accesses to LDS are such calls, too: they run as
-fast as those written out, and a product of matrices in f16 is compiled in two thirds of the time.
+fast as those written out, and LLVM compiles much less code.
 """
 
 from __future__ import annotations

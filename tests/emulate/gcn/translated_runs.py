@@ -33,6 +33,9 @@ LANES = layout.LANES
 LDS_BYTES = 4096
 INPUT_BYTES, RESULT_BYTES = 8192, 16384
 SCALARS_AT = 4096
+PRIVATE_BUFFER, PRIVATE_BYTES = 16, 64
+_PRIVATE_WORDS = [0, 1 << 31, 0xFFFFFFFF, 3 << 21 | 1 << 23]
+"""Of the descriptor, without the address: swizzled, elements of 4 bytes, lanes are counted."""
 
 _LOADS = """
 v_lshlrev_b32 v1, 4, v0
@@ -76,13 +79,20 @@ class Fault(AssertionError):
 
 
 def both(
-    snippet: str, inputs: np.ndarray, lanes: int = LANES, target: str = "gfx900", modules: int = 1
+    snippet: str,
+    inputs: np.ndarray,
+    lanes: int = LANES,
+    target: str = "gfx900",
+    modules: int = 1,
+    *,
+    private_registers: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Results (register, lane) of the translated code, and of the reference interpreter, for ``lanes`` active lanes.
 
-    ``modules``: in how many it is compiled at most."""
+    ``modules``: in how many it is compiled at most. ``private_registers``: s16…s19 describe the private memory."""
     text = whole(snippet, target)
-    return translated(text, inputs, lanes, target, modules), referred(text, inputs, lanes, target)
+    found = translated(text, inputs, lanes, target, modules, private_registers=private_registers)
+    return found, referred(text, inputs, lanes, target, private_registers=private_registers)
 
 
 def whole(snippet: str, target: str) -> str:
@@ -123,7 +133,7 @@ def _registers(memory: np.ndarray) -> np.ndarray:
     return quads.transpose(0, 2, 1).reshape(32, LANES)
 
 
-def referred(text: str, inputs: np.ndarray, lanes: int, target: str) -> np.ndarray:
+def referred(text: str, inputs: np.ndarray, lanes: int, target: str, *, private_registers: bool = False) -> np.ndarray:
     memory = FlatMemory()
     source = memory.allocate(INPUT_BYTES)
     result = memory.allocate(RESULT_BYTES)
@@ -133,15 +143,21 @@ def referred(text: str, inputs: np.ndarray, lanes: int, target: str) -> np.ndarr
     wave.set_pair(0, source)
     wave.set_pair(2, result)
     wave.set_pair(126, (1 << lanes) - 1)
+    if private_registers:
+        wave.set_pair(PRIVATE_BUFFER, wave.memories.private.start | _PRIVATE_WORDS[1] << 32)
+        wave.set_pair(PRIVATE_BUFFER + 2, _PRIVATE_WORDS[2] | _PRIVATE_WORDS[3] << 32)
     run_all(text, [wave], target)
     return _registers(np.frombuffer(bytes(memory.read(result, RESULT_BYTES)), np.uint8))
 
 
-def translated(text: str, inputs: np.ndarray, lanes: int, target: str, modules: int = 1) -> np.ndarray:
+def translated(
+    text: str, inputs: np.ndarray, lanes: int, target: str, modules: int = 1, *, private_registers: bool = False
+) -> np.ndarray:
     code = code_of(text, target)
     isa = ISA_OF_TARGET[target]
     program = read_program(lambda at: decode(code, at, isa), 0, isa, lambda at: 0 <= at < len(code))
-    made = translate(program, Mode(), Options(full=lanes == LANES, avx512=has_avx512()))
+    options = Options(full=lanes == LANES, avx512=has_avx512())
+    made = translate(program, Mode(), options, private_registers=private_registers)
     calls = [(module, made.instruction_count) for module in made.modules(modules)]
     native = call_concurrently("emulate.wave.codegen:compile_wave", calls)
     with tempfile.TemporaryDirectory() as folder:
@@ -154,14 +170,20 @@ def translated(text: str, inputs: np.ndarray, lanes: int, target: str, modules: 
     table = np.array(sorted(ends), np.uint64).reshape(-1)
     record = np.zeros(layout.FAULT.size_bytes // 8, np.uint64)
     pointers = [part for m in (source, result) for part in (address(m) & 0xFFFFFFFF, address(m) >> 32)]
-    unused = ("private_buffer", "kernarg", "flat_scratch", "group_info", "wave_offset")
+    registers = pointers + [0] * (layout.SGPR_SLOTS - len(pointers))
+    private_bytes = PRIVATE_BYTES if private_registers else 0
+    if private_registers:
+        registers[PRIVATE_BUFFER : PRIVATE_BUFFER + 4] = _PRIVATE_WORDS
+    unused = ("kernarg", "flat_scratch", "group_info", "wave_offset")
     dispatch = layout.DISPATCH.filled(
         {
             "local": (lanes, 1, 1),
             "waves": 1,
             "frame_bytes": made.frame_bytes,
             "cache_slots": made.cache_slots,
-            "sgprs": pointers + [0] * (layout.SGPR_SLOTS - len(pointers)),
+            "sgprs": registers,
+            "scratch_lane_bytes": private_bytes,
+            "sgpr_private_buffer": PRIVATE_BUFFER if private_registers else -1,
             **{f"sgpr_{name}": -1 for name in unused},
             "sgpr_group_id": (-1, -1, -1),
         }
@@ -180,7 +202,7 @@ def translated(text: str, inputs: np.ndarray, lanes: int, target: str, modules: 
             "dispatch": address(dispatch),
         }
     )
-    scratch = aligned_bytes(layout.scratch_bytes(1, made.frame_bytes, 0, made.cache_slots, LDS_BYTES))
+    scratch = aligned_bytes(layout.scratch_bytes(1, made.frame_bytes, private_bytes, made.cache_slots, LDS_BYTES))
     entry(ctypes.c_void_p(address(block)), ctypes.c_void_p(0), ctypes.c_void_p(address(scratch)))
     if record[layout.FAULT.word("kind")]:
         raise Fault(f"a fault at {int(record[layout.FAULT.word('pc')]):#x}")
