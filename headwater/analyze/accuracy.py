@@ -114,8 +114,8 @@ its end, so that the board's delay between the two (SHOC's QueueDelay) is added,
 Its sparse matrices are random, as SHOC makes them. What SHOC reads through images IL does on VLIW chips, whose texture
 units tile them; on GCN chips buffers stand for images, which the same cache holds. Benchmarks that run a kernel before
 they measure it, as gpu-latency does, do so here. The latencies of CDNA chips are from gpu-latency's tables, of which
-rows `chase-*` are lines; two of those of MI300A, with 2 and 52 KiB, show just what its file has. These rows thus test
-where caches end rather than how long they take. Known differences that no publication explains are left as they are:
+rows `chase-*` are lines, without those that a chip's file has a latency from. They test where caches end rather than
+how long they take. Known differences that no publication explains are left as they are:
 
 - HD 7970 had a driver of its first months, which is taken to translate addresses
   [by pages of 4 KiB](decisions.md#pages-of-4-kib-are-a-boards-not-a-chips). Its reductions are still slower than in the
