@@ -32,8 +32,9 @@ class Range(NamedTuple):
     high: float
 
 
-def _number(unit: str, low: float, high: float, default: Any = None) -> Any:
-    metadata = {"range": Range(unit, low, high)}
+def _number(unit: str, low: float, high: float, default: Any = None, *, only: str = "") -> Any:
+    """A figure of every chip, or of those of one family: ``only`` "gcn" or "vliw"."""
+    metadata = {"range": Range(unit, low, high), "only": only}
     return field(metadata=metadata) if default is None else field(metadata=metadata, default=default)
 
 
@@ -54,7 +55,7 @@ class Compute:
     wavefronts_per_simd: int = _number("", 1, 512)
     simds_per_compute_unit: int = _number("", 1, 8, 4)
     lanes_per_simd: int = _number("", 4, 64, 16)
-    vliw_width: int = _number("", 1, 5, 1)
+    vliw_width: int = _number("", 1, 5, 1, only="vliw")
     wavefront_size: int = _number("work-items", 16, 64, 64)
     work_groups_per_compute_unit: int = _number("", 1, 64, 16)
     work_group_size: int = _number("work-items", 1, 4096, 1024)
@@ -113,9 +114,9 @@ class Registers:
     vgpr_granule: int = _number("registers", 1, 64)
     vgprs_per_wavefront: int = _number("registers", 16, 1024)
     accumulation_vgprs: int = _number("registers", 0, 1024, 0)
-    sgprs: int = _number("registers", 0, 8192, 0)
-    sgpr_granule: int = _number("registers", 1, 128, 1)
-    sgprs_per_wavefront: int = _number("registers", 0, 128, 0)
+    sgprs: int = _number("registers", 0, 8192, 0, only="gcn")
+    sgpr_granule: int = _number("registers", 1, 128, 1, only="gcn")
+    sgprs_per_wavefront: int = _number("registers", 0, 128, 0, only="gcn")
 
 
 @dataclass(frozen=True)
@@ -160,13 +161,13 @@ class Caches:
     instruction_bytes: int = _number("bytes", 0, 1 << 20, 32_768)
     compute_units_per_scalar_cache: int = _number("", 1, 64, 4)
     texture_units_per_compute_unit: int = _number("", 0, 64, 4)
-    vertex_bytes: int = _number("bytes", 0, 1 << 20, 0)
-    compute_units_per_l1: int = _number("", 1, 64, 1)
+    vertex_bytes: int = _number("bytes", 0, 1 << 20, 0, only="vliw")
+    compute_units_per_l1: int = _number("", 1, 64, 1, only="vliw")
     l1_bank_conflicts: bool = False
-    memory_side_bytes: int = _number("bytes", 0, 1 << 32, 0)
-    memory_side_banks: int = _number("", 0, 256, 0)
-    memory_side_ways: int = _number("", 1, 256, 16)
-    memory_side_bytes_per_cycle: int = _number("bytes per cycle", 1, 1024, 64)
+    memory_side_bytes: int = _number("bytes", 0, 1 << 32, 0, only="gcn")
+    memory_side_banks: int = _number("", 0, 256, 0, only="gcn")
+    memory_side_ways: int = _number("", 1, 256, 16, only="gcn")
+    memory_side_bytes_per_cycle: int = _number("bytes per cycle", 1, 1024, 64, only="gcn")
 
 
 @dataclass(frozen=True)
@@ -240,7 +241,7 @@ class Memory:
     gigabytes_per_second: float = _number("GB/s", 0.1, 100_000)
     bytes: int = _number("bytes", 1 << 20, 1 << 50)
     mapping: str = MAPPINGS[0]
-    page_bytes: int = _number("bytes", 4096, 1 << 30, 1 << 21)
+    page_bytes: int = _number("bytes", 4096, 1 << 30, 1 << 21, only="gcn")
 
     @property
     def dram(self) -> Dram:
@@ -261,7 +262,7 @@ class Latencies:
     l2_cycles: int = _number("cycles", 1, 10_000)
     memory_cycles: int = _number("cycles", 1, 100_000)
     scalar_cycles: int = _number("cycles", 1, 10_000, 41)
-    memory_side_cycles: int = _number("cycles", 0, 100_000, 0)
+    memory_side_cycles: int = _number("cycles", 0, 100_000, 0, only="gcn")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -54,8 +54,8 @@ def changed(chip: Chip, words: Sequence[str]) -> tuple[Chip, tuple[Change, ...]]
     return chip, tuple(changes)
 
 
-def figures(chip: Chip) -> dict[str, tuple[str, str]]:
-    """Every name that a figure of the chip can be set by -> its table and field."""
+def figures(chip: Chip, family: str = "") -> dict[str, tuple[str, str]]:
+    """Every name that a figure of the chip, or of those of another ``family``, can be set by -> its table and field."""
     found: dict[str, tuple[str, str]] = {}
     single: dict[str, list[tuple[str, str]]] = {}
     for part in fields(chip):
@@ -63,7 +63,7 @@ def figures(chip: Chip) -> dict[str, tuple[str, str]]:
         if not is_dataclass(table):
             continue
         for figure in fields(table):
-            if "range" in figure.metadata:
+            if "range" in figure.metadata and figure.metadata["only"] in ("", family or chip.family):
                 place = part.name, figure.name
                 found[f"{part.name}.{figure.name}"] = place
                 found[f"{part.name}_{figure.name}"] = place
@@ -75,9 +75,12 @@ def figures(chip: Chip) -> dict[str, tuple[str, str]]:
     return found
 
 
-def unknown_figure(name: str, known: Collection[str]) -> UsageError:
+def unknown_figure(name: str, chip: Chip) -> UsageError:
     """The error for a ``name`` that is none of a chip's figures: of these it names those that begin so, else alike."""
-    plain = name.strip().lower().replace("-", "_")
+    known, plain = figures(chip), name.strip().lower().replace("-", "_")
+    other, called = ("gcn", "GCN and CDNA") if chip.is_vliw else ("vliw", "VLIW")
+    if plain in figures(chip, other):
+        return UsageError(f"{chip.name} has no figure {name!r}", hint=f"it is one of {called} chips")
     close = [one for one in known if one.startswith(plain)][:3] or difflib.get_close_matches(plain, known, 3, 0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else "headwater devices CHIP lists the figures"
     return UsageError(f"a chip has no figure {name!r}", hint=hint)
@@ -90,7 +93,7 @@ def _setting(chip: Chip, word: str) -> tuple[str, str, float]:
     if not equals:
         raise UsageError(f"--set takes NAME=VALUE, not {word!r}", hint="--set memory_clock_mhz=1200, say")
     if name not in known:
-        raise unknown_figure(name, known)
+        raise unknown_figure(name, chip)
     try:
         value = float(text.replace("_", ""))
     except ValueError:

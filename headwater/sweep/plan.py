@@ -515,9 +515,8 @@ def _figure_axis(name: str, given: Any, chips: Sequence[tuple[str, Chip]]) -> Ax
     """An axis of a figure, by its full name. UsageError if a chip has none of that name."""
     plain = name.strip().lower().replace("-", "_")
     for _, chip in chips:
-        known = figures(chip)
-        if plain not in known:
-            raise unknown_figure(name, known)
+        if plain not in figures(chip):
+            raise unknown_figure(name, chip)
     full = ".".join(figures(chips[0][1])[plain])
     axis = _axis(full, given)
     drawn = axis.draw.choices if isinstance(axis.draw, _Choice) else ()

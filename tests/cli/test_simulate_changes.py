@@ -17,6 +17,15 @@ def test_set_adds_the_changed_chip(headwater, folder):
     assert "gigabytes_per_second" in done.err
 
 
+def test_set_refuses_what_the_cycle_model_of_the_chips_family_does_not_read(headwater, folder):
+    words = "simulate vadd.cl random:64 random:64 --local 64".split()
+    for device, figure, family in (("hd5870", "memory.page_bytes", "GCN"), ("vega64", "caches.vertex_bytes", "VLIW")):
+        done = headwater(*words, "--device", device, "--set", f"{figure}=4096")
+        assert done.code == 2
+        assert f"has no figure '{figure}'" in done.err
+        assert f"of {family}" in done.err
+
+
 def test_gains_shapes_and_the_analyzers_view_are_told(headwater, folder):
     words = "simulate vadd.cl random:65536 random:65536 --local 64 --device vega64 --shapes".split()
     done = headwater(*words, "--json")
