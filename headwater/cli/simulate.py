@@ -158,13 +158,14 @@ def _simulate(args: argparse.Namespace) -> int:
     alone = len(chips) == 1 and not others and not args.set
     if (args.shapes or args.gains) and not alone:
         raise UsageError("--gains and --shapes are of one chip", hint="leave --sweep, --set and other chips out")
-    recorded: dict[str, Recorded] = {}
+    recorded: dict[tuple[str, int], Recorded] = {}
     ran: list[tuple[Job, Outputs]] = []
     reports: list[Report] = []
     for device in chips:
         chip: Any = device.chip  # type: ignore[attr-defined]
-        # One emulation serves all chips that run the same machine code.
-        key = ISA_OF_TARGET.get(chip.target) or GENERATION_OF_TARGET[chip.target]
+        # One emulation serves all chips that run the same machine code, with as many banks of local memory.
+        isa = ISA_OF_TARGET.get(chip.target) or GENERATION_OF_TARGET[chip.target]
+        key = isa, chip.local_memory.banks
         if key not in recorded:
             with progress(f"compiling {path.name} for {device.name}"):
                 program = compiled_program(args, device)

@@ -43,14 +43,15 @@ class _Folder:
 
 @dataclass(frozen=True)
 class Traced:
-    """What a replay needs of a launch: its trace, what ran, the sums of what it did, its dimensions, and the bytes that
-    are copied to the board and back."""
+    """What a replay needs of a launch: its trace, what ran, the sums of what it did, its dimensions, the bytes that are
+    copied to the board and back, and for how many banks of local memory conflicts were counted."""
 
     path: Path
     machine: Machine
     totals: Totals
     work_dim: int
     copied: tuple[int, int]
+    banks: int
 
 
 class Launch:
@@ -86,13 +87,21 @@ class Launch:
         these, and the report's ``error`` says how much that rate still changed. ``progress``: called with the part
         done. ``gains``: also replay it on the chip with each resource doubled, about ten times as much work: see
         `with_gains`.
-        LaunchError if a work-group does not fit; UsageError for a chip of another instruction set.
+        LaunchError if a work-group does not fit; UsageError for a chip of another instruction set, and for one with
+        other banks if the launch uses local memory.
         """
         if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float, np.number))):
             raise UsageError(f"sample is a number, not {sample!r:.60}", hint="0.1 replays a tenth of the work-groups")
         if progress is not None and not callable(progress):
             raise UsageError(f"progress is a function that is called with the part done, not {progress!r:.60}")
         replayer = self.replayer
+        banks, traced = chip.local_memory.banks, self.traced.banks
+        if banks != traced and self.machine.needs(replayer.trace).lds_bytes:
+            raise UsageError(
+                f"conflicts in local memory were counted for {traced} banks when the launch was recorded, and "
+                f"{chip.name} has {banks}",
+                hint="record it on a chip with as many: a copy of its TOML file with another local_memory.banks",
+            )
         held = replayer.held(chip)
         table = replayer.table(chip)
         units = _units(chip, timeline)
@@ -241,7 +250,9 @@ def _traced(recording: Recording) -> Traced:
     assert recording.launch is not None
     assert recording.totals is not None
     launch = recording.launch
-    return Traced(recording.path, machine_of(launch), recording.totals, launch.work_dim, _copied(recording))
+    return Traced(
+        recording.path, machine_of(launch), recording.totals, launch.work_dim, _copied(recording), launch.local_banks
+    )
 
 
 def _copied(recording: Recording) -> tuple[int, int]:

@@ -26,6 +26,35 @@ def test_set_refuses_what_the_cycle_model_of_the_chips_family_does_not_read(head
         assert f"of {family}" in done.err
 
 
+BANKS = """
+kernel __attribute__((reqd_work_group_size(64, 1, 1))) void scattered(global float *out) {
+    local float kept[64 * 16];
+    int l = get_local_id(0);
+    for (int i = 0; i < 16; i++)
+        kept[i * 64 + l] = l;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float sum = 0;
+    for (int i = 0; i < 16; i++)
+        sum += kept[l * 16 + i];
+    out[get_global_id(0)] = sum;
+}
+"""
+
+
+def test_conflicts_are_counted_for_each_chips_own_banks(headwater, folder):
+    """HD 5450 has 16 banks of local memory, HD 5870 has 32: a recording of one does not say what the other does."""
+    (folder / "banks.cl").write_text(BANKS)
+    words = "simulate banks.cl zeros:256 --json".split()
+    launches = [
+        json.loads(headwater(*words, *devices).out)["launches"]
+        for devices in (("--device", "hd5450"), ("--device", "hd5870", "--device", "hd5450"))
+    ]
+    assert launches[0][0]["cycles"] == launches[1][1]["cycles"]
+    done = headwater(*words, "--device", "vega64", "--set", "local_memory.banks=16")
+    assert done.code == 2
+    assert "counted for 32 banks" in done.err
+
+
 def test_gains_shapes_and_the_analyzers_view_are_told(headwater, folder):
     words = "simulate vadd.cl random:65536 random:65536 --local 64 --device vega64 --shapes".split()
     done = headwater(*words, "--json")
