@@ -231,7 +231,8 @@ def on_gpu(tune: bool, rounds: int) -> list[dict[str, object]]:
             theirs = seconds(lambda p=p, q=q: p @ q, cupy.cuda.Device().synchronize)
         tiles = [products.tile(device, dtype, n, n, n)]
         if tune:
-            tiles += [cut for cut in (*products.likely(dtype), *products.candidates(dtype)) if cut not in tiles]
+            likely = products.likely(dtype, n >= products.LARGE)
+            tiles += [cut for cut in (*likely, *products.candidates(dtype)) if cut not in tiles]
         wanted = x[:64].astype(complex if letter == "F" else float) @ y
         for cut in tiles:
             try:

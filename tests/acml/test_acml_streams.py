@@ -1,6 +1,7 @@
 """Products, factorizations, transforms and functions of elements of streams, on the cpu device and simulated chips."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -362,9 +363,9 @@ def test_tiles_for_gpus_multiply_matrices_of_any_layout():
 
 def test_the_fastest_right_tile_is_measured_once_and_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(products, "_MEASURED", 32)
+    monkeypatch.setattr(products, "_MEASURED", (32, 32))
     plain, refused, wrong, good = (products.Tile(1, columns, 2, 0) for columns in (1, 2, 3, 4))
-    monkeypatch.setattr(products, "likely", lambda dtype: [plain, refused, wrong, good])
+    monkeypatch.setattr(products, "likely", lambda dtype, large: [plain, refused, wrong, good])
     seconds, calls, gemm = iter([3.0, 2.0]), [], products.gemm
 
     def counted(alpha, a, b, beta, c, cut):
@@ -378,11 +379,11 @@ def test_the_fastest_right_tile_is_measured_once_and_kept(monkeypatch, tmp_path)
     device, dtype = hw.device("cpu"), np.dtype(np.float32)
     for _ in range(2):
         products.fastest.cache_clear()
-        assert products.fastest(device, dtype) is good
+        assert products.fastest(device, dtype, False) is good
         assert calls == [plain, plain, refused, wrong, wrong, good, good]
     products.fastest.cache_clear()
-    for kind in TYPES:
-        assert all(cut in products.candidates(np.dtype(kind)) for cut in likely(np.dtype(kind))[1:])
+    for kind, large in product(TYPES, (False, True)):
+        assert all(cut in products.candidates(np.dtype(kind)) for cut in likely(np.dtype(kind), large)[1:])
 
 
 def test_elements_that_32_bits_cannot_count_are_refused_before_the_product():

@@ -118,38 +118,44 @@ def candidates(dtype: np.dtype[Any]) -> list[Tile]:
     return found
 
 
-LARGE = 512
+TRIED = 256
 """Products of at least so many rows and columns are cut on a GPU as was measured to be fastest there."""
-_MEASURED = 1024
-"""Rows and columns of the product that is measured."""
+LARGE = 1536
+"""From so many rows and columns on, larger tiles are tried: they read less, and there are enough for every compute
+unit."""
+_MEASURED = (1024, 2048)
+"""Rows and columns of the products that are measured: below `LARGE`, and from it on."""
 
 
-def likely(dtype: np.dtype[Any]) -> list[Tile]:
-    """Tiles that may be the fastest for large products on a GPU; the first one is not buffered."""
+def likely(dtype: np.dtype[Any], large: bool) -> list[Tile]:
+    """Tiles that may be the fastest for products on a GPU: the fastest ones of an H200 (`benchmarks/acml.py --gpu
+    --tune`), of 1024 and, ``large``, of 4096 rows and columns. The first one is not buffered."""
     tiles = {
-        "f": ((8, 8, 16, 8), (8, 8, 16, 16)),
-        "d": ((8, 4, 16, 8), (4, 4, 16, 8)),
-        "F": ((8, 4, 16, 8), (4, 4, 16, 8)),
-        "D": ((4, 4, 16, 8), (4, 2, 16, 8)),
+        "f": [((4, 4, 16, 16), (8, 4, 8, 16)), ((8, 8, 16, 8), (8, 8, 8, 16))],
+        "d": [((8, 4, 8, 8), (8, 4, 8, 16)), ((8, 4, 16, 8), (8, 8, 8, 8))],
+        "F": [((4, 4, 16, 16), (8, 2, 16, 16)), ((4, 4, 16, 16), (8, 8, 16, 8))],
+        "D": [((4, 4, 16, 8), (4, 2, 16, 8))] * 2,
     }
-    return [_plain(dtype, LARGE), *(Tile(*sizes, True) for sizes in tiles[dtype.char])]
+    return [_plain(dtype, TRIED), *(Tile(*sizes, True) for sizes in tiles[dtype.char][large])]
 
 
 @cache
-def fastest(device: Device, dtype: np.dtype[Any]) -> Tile:
-    """Of the likely tiles the one that was fastest on the device, measured once and kept. One whose results differ from
-    the first one's, or that the driver refuses, is out."""
+def fastest(device: Device, dtype: np.dtype[Any], large: bool) -> Tile:
+    """Of the likely tiles for sizes from `TRIED` on, or from `LARGE` on, the one that was fastest on the device,
+    measured once and kept. One whose results differ from the first one's, or that the driver refuses, is out."""
+
+    size = _MEASURED[large]
 
     def measured() -> dict[str, Any]:
         rng = np.random.default_rng(0)
         kinds: list[tuple[Matrix, Matrix, Matrix]] = []
-        for (m, n, k), turned in (((_MEASURED,) * 3, False), ((129, 131, 27), True)):  # whole vectors, and none
+        for (m, n, k), turned in (((size,) * 3, False), ((129, 131, 27), True)):  # whole vectors, and none
             one = 1 + 0.5j if dtype.kind == "c" else 1
             a, b, c = ((rng.standard_normal(shape) * one).astype(dtype) for shape in ((m, k), (k, n), (m, n)))
             on = [stream(np.ascontiguousarray(x.T if turned else x), device=device) for x in (a, b, c)]
             p, q, r = (matrix(s).T if turned else matrix(s) for s in on)
             kinds.append((p, q, r))
-        scale = 1e3 * np.finfo(dtype).eps * sqrt(_MEASURED)
+        scale = 1e3 * np.finfo(dtype).eps * sqrt(size)
 
         def results(cut: Tile) -> list[Any]:
             for a, b, c in kinds:
@@ -159,7 +165,7 @@ def fastest(device: Device, dtype: np.dtype[Any]) -> Tile:
         def time(cut: Tile) -> float:
             return best(lambda: _timed(*kinds[0], cut), 3)
 
-        plain, *others = likely(dtype)
+        plain, *others = likely(dtype, large)
         wanted, seconds = results(plain), [time(plain)]
         for cut in others:
             try:
@@ -170,8 +176,8 @@ def fastest(device: Device, dtype: np.dtype[Any]) -> Tile:
                 seconds.append(inf)
         return {"tile": seconds.index(min(seconds))}
 
-    names = "tile", device.name, device.description, device.driver, dtype.name, repr(likely(dtype))
-    return likely(dtype)[int(kept(names, measured)["tile"])]
+    names = "tile", device.name, device.description, device.driver, dtype.name, repr(likely(dtype, large))
+    return likely(dtype, large)[int(kept(names, measured)["tile"])]
 
 
 @cache
@@ -196,7 +202,7 @@ def is_right(device: Device, dtype: np.dtype[Any], cut: Tile, layout: Layout) ->
         start = made(m, n, layout.c_columns, False)
         results = []
         try:
-            for tile in (_plain(dtype, LARGE), cut):
+            for tile in (_plain(dtype, TRIED), cut):
                 c = replace(start, stream=start.stream.copy())
                 gemm(1.0, a, b, 0.0, c, tile)
                 gemm(1.0, a, b, 1.0, c, tile)
@@ -218,8 +224,8 @@ def _timed(a: Matrix, b: Matrix, c: Matrix, cut: Tile) -> None:
 
 def tile(device: Device, dtype: np.dtype[Any], m: int, n: int, k: int) -> Tile:
     """How products of such a size are cut on the device."""
-    if device.kind == "opencl" and device.is_gpu and min(m, n) >= LARGE and k >= 64:
-        return fastest(device, dtype)
+    if device.kind == "opencl" and device.is_gpu and min(m, n) >= TRIED and k >= 64:
+        return fastest(device, dtype, min(m, n) >= LARGE)
     if not device.has_local_memory:
         return Tile(4, 4, 8, 0)
     if device.name == "cpu":
