@@ -1,8 +1,8 @@
 """Input: loads and stores of large kernels. Output: a call for the whole wavefront that moves registers of the frame.
 
 Where accesses are calls anyway, one for each part, with registers copied to and from arrays, made up half of the code
-that LLVM had to compile. In kernels with matrix instructions, wide accesses to LDS are such calls, too: they run as
-fast as those written out, and LLVM compiles much less code.
+that LLVM had to compile. In kernels with matrix instructions all plain accesses are such calls: they run as fast as
+those written out, and LLVM compiles much less code.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 _MOVE_WAVE = "declare hidden i32 @hw_move_wave(ptr, i64, i64, i64, ptr, ptr, ptr, ptr, ptr, i64)"
 _ENCODINGS = frozenset(("DS", "GLOBAL", "FLAT"))
-_WIDE = 8
-"""Bytes of a lane from which on a call in a kernel with matrix instructions is as fast as an access written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +46,17 @@ class _Moves:
 
 
 def translate(t: Translator, instruction: Instruction, place: Place) -> bool:
-    """Translate a plain load or store where accesses are calls and registers lie in the frame; False for all others."""
+    """Translate a plain load or store where it is to be a call and registers lie in the frame; False for all others."""
     source = instruction.source("ADDR")
-    may_be_wide = t.outlined is not None and instruction.row.encoding == "DS"
-    if not (t.compact or may_be_wide) or not t.in_frame or instruction.row.encoding not in _ENCODINGS:
+    calls = t.compact or t.outlined is not None
+    if not calls or not t.in_frame or instruction.row.encoding not in _ENCODINGS:
         return False
     if t.watch is not None and t.watch.takes_values:
         return False
     if source is None or not isinstance(source.value, Register) or not TRAITS[t.program.isa].wraps_lds_addresses:
         return False
     moves = _moves(instruction)
-    if moves is None or not (t.compact or moves.nbytes >= _WIDE):
+    if moves is None:
         return False
     t.flush()
     if t.watch is not None:

@@ -252,7 +252,9 @@ HIDDEN u32 hw_load_part(struct wave *w, u64 base, u32 mask, u64 info, struct slo
     for (u32 l = 0; l < PART; l++) {
         if (!(mask >> l & 1)) continue;
         u32 value[4] = {0};
-        if (simple) {
+        if (simple && bytes == 2) {
+            __builtin_memcpy(value, (const void *)address[l], 2);
+        } else if (simple) {
             for (u32 n = 0; n < bytes; n++) ((unsigned char *)value)[n] = ((const unsigned char *)address[l])[n];
         } else if (!move_lane(w, address[l], bytes, how, info >> 32, first + l, slot, (unsigned char *)value)) {
             return 0;
@@ -282,6 +284,32 @@ HIDDEN u32 hw_store_part(struct wave *w, u64 base, u32 mask, u64 info, struct sl
     return 1;
 }
 
+/* Sixteen lanes' elements of 2 or 4 bytes, moved between memory and a register if they follow each other inside of the slot.
+   Returns whether they do. */
+static u32 move_run(
+    u64 base, const struct slot *slot, const u32 *low, const u32 *high, u32 offset, u32 *data, u32 bytes, u32 write
+) {
+    u32 gaps = 0, start = low[0] + offset;
+    for (u32 l = 0; l < PART; l++) gaps |= low[l] ^ (low[0] + bytes * l);
+    if (high)
+        for (u32 l = 0; l < PART; l++) gaps |= high[l] ^ high[0];
+    if (gaps || start > ~0u - PART * bytes) return 0;
+    u64 address = base + ((u64)(high ? high[0] : 0) << 32 | start), at = address - slot->start;
+    if (at >= slot->size || slot->size - at < PART * bytes) return 0;
+    void *place = (void *)address;
+    u16 halves[PART];
+    if (bytes == 4) {
+        __builtin_memcpy(write ? place : data, write ? data : place, 4 * PART);
+    } else if (write) {
+        for (u32 l = 0; l < PART; l++) halves[l] = data[l];
+        __builtin_memcpy(place, halves, sizeof halves);
+    } else {
+        __builtin_memcpy(halves, place, sizeof halves);
+        for (u32 l = 0; l < PART; l++) data[l] = halves[l];
+    }
+    return 1;
+}
+
 /* The same for the whole wavefront and where registers lie: dword d of lane l is [64 * d + l]. `low` and `high` may be null;
    `second`, if it is not, is moved as `first` is, `offsets >> 32` instead of the lower half from the address on. Nothing is
    done to registers of lanes that `mask` excludes. */
@@ -295,6 +323,9 @@ HIDDEN u32 hw_move_wave(
         u32 lanes = mask >> p & 0xffff;
         u32 buffers[2][6 * PART];
         if (lanes == 0) continue;
+        if (lanes == 0xffff && low && !second && (bytes == 2 || bytes == 4)
+            && move_run(base, slot, low + p, high ? high + p : 0, offsets, first + p, bytes, info & WRITE))
+            continue;
         for (u32 n = 0; n < pieces; n++) {
             u32 *buffer = buffers[n], offset = offsets >> 32 * n;
             for (u32 l = 0; l < PART; l++) buffer[l] = (low ? low[p + l] : 0) + offset;
@@ -309,9 +340,13 @@ HIDDEN u32 hw_move_wave(
         }
         if (info & WRITE) continue;
         for (u32 n = 0; n < pieces; n++) /* not before: addresses may lie in these registers */
-            for (u32 d = 0; d < dwords; d++)
-                for (u32 l = 0; l < PART; l++)
-                    if (lanes >> l & 1) data[n][d * LANES + p + l] = buffers[n][(2 + d) * PART + l];
+            for (u32 d = 0; d < dwords; d++) {
+                u32 *to = data[n] + d * LANES + p, *from = buffers[n] + (2 + d) * PART;
+                if (lanes == 0xffff) __builtin_memcpy(to, from, 4 * PART);
+                else
+                    for (u32 l = 0; l < PART; l++)
+                        if (lanes >> l & 1) to[l] = from[l];
+            }
     }
     return 1;
 }

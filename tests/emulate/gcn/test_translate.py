@@ -619,28 +619,29 @@ def test_accesses_that_move_registers_of_the_frame(active, monkeypatch):
     assert text.count("call i32 @hw_load_part") == 2 * PARTS  # what extends a sign, and what keeps a half
 
 
-WIDE_BESIDE_MATRICES = """
+BESIDE_MATRICES = """
 v_lshlrev_b32 v3, 4, v0
 ds_write_b128 v3, v[4:7] offset:64
 ds_write2_b64 v3, v[8:9], v[10:11] offset0:200 offset1:3
 ds_read2st64_b64 v[20:23], v3 offset0:1 offset1:2
 ds_read_b32 v24, v3 offset:64
+ds_read_i8 v25, v3 offset:65
 s_waitcnt lgkmcnt(0)
 v_mfma_f32_4x4x4f16 v[28:31], v[20:21], v[22:23], v[8:11]
 """
 
 
 @pytest.mark.parametrize("is_traced", [False, True])
-def test_wide_accesses_to_lds_beside_matrices(is_traced):
-    """They are one call of the wavefront each, and what is narrower is written out."""
-    code = code_of(WIDE_BESIDE_MATRICES, "gfx90a")
+def test_accesses_to_lds_beside_matrices(is_traced):
+    """They are one call of the wavefront each, and what extends a sign is written out."""
+    code = code_of(BESIDE_MATRICES, "gfx90a")
     program = read_program(lambda at: decode(code, at, "gfx90a"), 0, "gfx90a", lambda at: at < len(code))
     options = Options(avx512=False, observer=TraceObserver() if is_traced else None)
     text = translate(program, Mode(), options).text
-    assert text.count("call i32 @hw_move_wave") == 3
+    assert text.count("call i32 @hw_move_wave") == 4
     assert text.count("call i32 @hw_load_part") == PARTS
     if not is_traced:
-        found, wanted = both(WIDE_BESIDE_MATRICES, random_inputs(6, (0x3C00BC00, 0x40003C00)), 41, "gfx90a")
+        found, wanted = both(BESIDE_MATRICES, random_inputs(6, (0x3C00BC00, 0x40003C00)), 41, "gfx90a")
         assert differing(found, wanted, np.float32) == []
 
 
