@@ -557,8 +557,26 @@ def check_images():
     image("INVALID_IMAGE_FORMAT_DESCRIPTOR", format=None)
     image("INVALID_IMAGE_FORMAT_DESCRIPTOR", format=Format(CL["RGBA"], 7))
     image("INVALID_IMAGE_FORMAT_DESCRIPTOR", format=Format(7, CL["UNORM_INT8"]))
-    image("INVALID_IMAGE_FORMAT_DESCRIPTOR", format=Format(CL["RGBA"], CL["UNORM_SHORT_565"]))
-    image("IMAGE_FORMAT_NOT_SUPPORTED", format=Format(CL["RGB"], CL["UNORM_INT_101010"]))
+    small = {byte + kind for byte in ("UNORM_INT", "SNORM_INT") for kind in ("8", "16")} | {"HALF_FLOAT", "FLOAT"}
+    packed = {"UNORM_SHORT_565", "UNORM_SHORT_555", "UNORM_INT_101010"}
+    plain = small | {f"{sign}SIGNED_INT{width}" for sign in ("", "UN") for width in (8, 16, 32)}
+    four = {"UNORM_INT8", "SNORM_INT8", "SIGNED_INT8", "UNSIGNED_INT8"}
+    legal = {  # OpenCL 3.0 API specification, tables of channel orders and of data types
+        **dict.fromkeys(("R", "A", "RG", "RA", "Rx", "RGx"), plain), "RGBA": plain | {"UNORM_INT_101010_2"},
+        **dict.fromkeys(("INTENSITY", "LUMINANCE"), small), **dict.fromkeys(("BGRA", "ARGB", "ABGR"), four),
+        **dict.fromkeys(("RGB", "RGBx"), packed), "DEPTH": {"UNORM_INT16", "FLOAT"},
+        **dict.fromkeys(("sRGB", "sRGBx", "sRGBA", "sBGRA"), frozenset({"UNORM_INT8"})),
+    }  # fmt: skip
+    offered = (Format * 256)()
+    assert call("clGetSupportedImageFormats", context, RW, flat, 256, offered, byref(count)) == 0
+    has = {(one.order, one.type) for one in offered[: count.value]}
+    for order, types in legal.items():
+        for kind in plain | packed | {"UNORM_INT_101010_2"}:
+            if (CL[order], CL[kind]) not in has:
+                error = "IMAGE_FORMAT_NOT_SUPPORTED" if kind in types else "INVALID_IMAGE_FORMAT_DESCRIPTOR"
+                image(error, format=Format(CL[order], CL[kind]))
+            elif kind not in types:
+                FAILED.append(f"{order} of {kind} is offered")
     image("INVALID_IMAGE_DESCRIPTOR", described=None)
     image("INVALID_IMAGE_DESCRIPTOR", described=Shape(7, 16, 16))
     image("INVALID_IMAGE_DESCRIPTOR", described=Shape(flat, 16, 16, 0, 0, 64))
@@ -572,6 +590,20 @@ def check_images():
     image("INVALID_HOST_PTR", flags=CL["MEM_COPY_HOST_PTR"])
     image("INVALID_HOST_PTR", host=memory)
     image("INVALID_OPERATION", described=Shape(flat, 16, 16, 0, 0, 0, 0, 0, 0, buffer))  # needs an extension
+    row = CL["MEM_OBJECT_IMAGE1D_BUFFER"]
+    image("INVALID_IMAGE_DESCRIPTOR", described=Shape(row, 16))
+    image("INVALID_IMAGE_DESCRIPTOR", described=Shape(row, 16, 0, 0, 0, 64, 0, 0, 0, buffer))
+    image("INVALID_IMAGE_DESCRIPTOR", described=Shape(CL["MEM_OBJECT_IMAGE1D"], 16, 0, 0, 0, 0, 0, 0, 0, buffer))
+    image("INVALID_IMAGE_SIZE", described=Shape(row, 1025, 0, 0, 0, 0, 0, 0, 0, buffer))
+    image(
+        "INVALID_VALUE",
+        flags=CL["MEM_COPY_HOST_PTR"],
+        host=memory,
+        described=Shape(row, 16, 0, 0, 0, 0, 0, 0, 0, buffer),
+    )
+    image("INVALID_IMAGE_SIZE", described=Shape(CL["MEM_OBJECT_IMAGE3D"], 16, 16, 0))
+    image("INVALID_IMAGE_SIZE", described=Shape(CL["MEM_OBJECT_IMAGE2D_ARRAY"], 16, 16, 0, 0))
+    image("INVALID_IMAGE_SIZE", described=Shape(CL["MEM_OBJECT_IMAGE1D_ARRAY"], 16, 0, 0, 1 << 20))
     wrong("INVALID_CONTEXT", "clGetSupportedImageFormats", None, RW, flat, 1, memory, None)
     wrong("INVALID_VALUE", "clGetSupportedImageFormats", context, RW, 7, 1, memory, None)
     wrong("INVALID_VALUE", "clGetSupportedImageFormats", context, RW, flat, 0, memory, None)
@@ -580,7 +612,16 @@ def check_images():
     wrong("INVALID_VALUE", "clCreateSampler", context, 0, 7, CL["FILTER_NEAREST"])
     wrong("INVALID_VALUE", "clCreateSampler", context, 0, CL["ADDRESS_CLAMP"], 7)
     wrong("INVALID_VALUE", "clCreateSampler", context, 5, CL["ADDRESS_CLAMP"], CL["FILTER_NEAREST"])
-    wrong("INVALID_VALUE", "clCreateSamplerWithProperties", context, (c_uint64 * 3)(7, 1, 0))
+    for words in (
+        (7, 1),
+        (CL["SAMPLER_FILTER_MODE"], CL["ADDRESS_CLAMP"]),
+        (CL["SAMPLER_FILTER_MODE"], 1 << 32 | CL["FILTER_NEAREST"]),
+        (CL["SAMPLER_NORMALIZED_COORDS"], 1 << 32),
+        (CL["SAMPLER_NORMALIZED_COORDS"], 1, CL["SAMPLER_NORMALIZED_COORDS"], 1),
+    ):
+        given = (c_uint64 * (len(words) + 1))(*words, 0)
+        wrong("INVALID_VALUE", "clCreateSamplerWithProperties", context, given)
+        wrong("INVALID_CONTEXT", "clCreateSamplerWithProperties", None, given)
     one_sampler = make("clCreateSampler", context, 0, CL["ADDRESS_CLAMP"], CL["FILTER_NEAREST"])
     wrong("INVALID_SAMPLER", "clGetSamplerInfo", None, CL["SAMPLER_CONTEXT"], 8, memory, None)
     wrong("INVALID_VALUE", "clGetSamplerInfo", one_sampler, CL["SAMPLER_CONTEXT"], 4, memory, None)
@@ -591,6 +632,11 @@ def check_images():
     floats = make("clCreateImage", context, RW, byref(Format(CL["RGBA"], CL["FLOAT"])), byref(shape), None)
     hidden = make("clCreateImage", context, CL["MEM_HOST_NO_ACCESS"], byref(format8), byref(shape), None)
     line = make("clCreateImage", context, RW, byref(format8), byref(Shape(CL["MEM_OBJECT_IMAGE1D"], 16)), None)
+    deep = make("clCreateImage", context, RW, byref(format8), byref(Shape(CL["MEM_OBJECT_IMAGE3D"], 4, 4, 4)), None)
+    of_buffer = make(
+        "clCreateImage", context, RW, byref(format8), byref(Shape(row, 16, 0, 0, 0, 0, 0, 0, 0, buffer)), None
+    )
+    alien = make("clCreateImage", other, RW, byref(format8), byref(shape), None)
     wrong("INVALID_VALUE", "clGetImageInfo", good, 7, 8, memory, None)
     wrong("INVALID_VALUE", "clGetImageInfo", good, CL["IMAGE_WIDTH"], 4, memory, None)
     none, zero, all_of = (0, None, None), sizes(0, 0, 0), sizes(16, 16, 1)
@@ -614,7 +660,25 @@ def check_images():
     wrong("INVALID_MEM_OBJECT", "clEnqueueCopyBufferToImage", queue, good, good, 0, zero, all_of, *none)
     wrong("INVALID_VALUE", "clEnqueueFillImage", queue, good, None, zero, all_of, *none)
     wrong("INVALID_VALUE", "clEnqueueFillImage", queue, good, memory, zero, sizes(17, 1, 1), *none)
+    wrong("INVALID_VALUE", "clEnqueueFillImage", queue, good, memory, None, all_of, *none)
+    wrong("INVALID_VALUE", "clEnqueueFillImage", queue, good, memory, zero, None, *none)
+    wrong("INVALID_VALUE", "clEnqueueFillImage", queue, line, memory, zero, sizes(1, 2, 1), *none)
+    wrong("INVALID_VALUE", "clEnqueueFillImage", queue, good, memory, zero, sizes(1, 1, 0), *none)
+    wrong("INVALID_MEM_OBJECT", "clEnqueueFillImage", queue, buffer, memory, zero, all_of, *none)
+    wrong("INVALID_CONTEXT", "clEnqueueFillImage", queue, alien, memory, zero, all_of, *none)
+    wrong("INVALID_CONTEXT", "clEnqueueCopyImage", queue, good, alien, zero, zero, all_of, *none)
+    wrong("INVALID_COMMAND_QUEUE", "clEnqueueCopyImage", None, good, good, zero, zero, all_of, *none)
+    wrong("INVALID_VALUE", "clEnqueueCopyImage", queue, good, deep, zero, sizes(0, 0, 4), sizes(4, 4, 1), *none)
+    wrong("INVALID_VALUE", "clEnqueueCopyImage", queue, good, deep, zero, zero, sizes(4, 4, 2), *none)
+    wrong("INVALID_EVENT_WAIT_LIST", "clEnqueueCopyImage", queue, good, written, zero, zero, all_of, 1, None, None)
+    one_row = sizes(16, 1, 1)
+    wrong("INVALID_MEM_OBJECT", "clEnqueueCopyImageToBuffer", queue, of_buffer, buffer, zero, one_row, 2048, *none)
+    wrong("INVALID_MEM_OBJECT", "clEnqueueCopyBufferToImage", queue, buffer, of_buffer, 2048, zero, one_row, *none)
+    wrong("INVALID_CONTEXT", "clEnqueueCopyImageToBuffer", queue, good, strange, zero, all_of, 0, *none)
     pitch = sizes(0)
+    wrong("INVALID_VALUE", "clEnqueueMapImage", queue, deep, 1, 1, zero, sizes(4, 4, 4), pitch, None, *none)
+    wrong("INVALID_VALUE", "clEnqueueMapImage", queue, good, 1, 5, zero, all_of, pitch, None, *none)
+    wrong("INVALID_CONTEXT", "clEnqueueMapImage", queue, alien, 1, 1, zero, all_of, pitch, None, *none)
     wrong("INVALID_VALUE", "clEnqueueMapImage", queue, good, 1, 1, zero, sizes(17, 1, 1), pitch, None, *none)
     wrong("INVALID_VALUE", "clEnqueueMapImage", queue, good, 1, 1, zero, all_of, None, None, *none)
     wrong("INVALID_VALUE", "clEnqueueMapImage", queue, good, 1, 1 << 20, zero, all_of, pitch, None, *none)

@@ -134,7 +134,7 @@ static cl_int copy_between(cl_command_queue q, cl_mem image, cl_mem buffer, cons
   cl_int error = hw_check_enqueue(q, count, waits);
   if (!error)
     error = check_image(q, image);
-  if (!error && (!hw_is(buffer, MAGIC_MEM) || hw_is_image(buffer)))
+  if (!error && (!hw_is(buffer, MAGIC_MEM) || hw_is_image(buffer) || image->parent == buffer))
     error = CL_INVALID_MEM_OBJECT;
   if (!error && buffer->context != q->context)
     error = CL_INVALID_CONTEXT;
@@ -145,11 +145,6 @@ static cl_int copy_between(cl_command_queue q, cl_mem image, cl_mem buffer, cons
   size_t bytes = error ? 0 : region[0] * region[1] * region[2] * image->pixel;
   if (!error && (offset > buffer->size || bytes > buffer->size - offset))
     error = CL_INVALID_VALUE;
-  if (!error && image->type == CL_MEM_OBJECT_IMAGE1D_BUFFER && image->parent == buffer) {
-    size_t at = origin[0] * image->pixel;
-    if (at < offset + bytes && offset < at + bytes)
-      error = CL_MEM_COPY_OVERLAP;
-  }
   if (error)
     return error;
   struct command *c = hw_command(q, to_buffer ? CL_COMMAND_COPY_IMAGE_TO_BUFFER : CL_COMMAND_COPY_BUFFER_TO_IMAGE,

@@ -8,9 +8,9 @@ bool hw_is_image(cl_mem mem) { return mem->type != CL_MEM_OBJECT_BUFFER; }
 
 static size_t channels(cl_uint order) {
   switch (order) {
-  case CL_R: case CL_A: case CL_INTENSITY: case CL_LUMINANCE: case CL_DEPTH: case CL_Rx:
-    return order == CL_Rx ? 2 : 1;
-  case CL_RG: case CL_RA:
+  case CL_R: case CL_A: case CL_INTENSITY: case CL_LUMINANCE: case CL_DEPTH:
+    return 1;
+  case CL_RG: case CL_RA: case CL_Rx:
     return 2;
   case CL_RGx: case CL_RGB: case CL_sRGB:
     return 3;
@@ -20,8 +20,33 @@ static size_t channels(cl_uint order) {
   return 0;
 }
 
+// Which types of channels an order may have: OpenCL 3.0 API specification, tables of channel orders and data types.
+static bool goes_with(cl_uint order, cl_uint type) {
+  bool bytes = type == CL_SNORM_INT8 || type == CL_UNORM_INT8 || type == CL_SIGNED_INT8 || type == CL_UNSIGNED_INT8;
+  bool packed = type == CL_UNORM_SHORT_565 || type == CL_UNORM_SHORT_555 || type == CL_UNORM_INT_101010;
+  switch (order) {
+  case CL_INTENSITY: case CL_LUMINANCE:
+    return type == CL_UNORM_INT8 || type == CL_UNORM_INT16 || type == CL_SNORM_INT8 || type == CL_SNORM_INT16 ||
+           type == CL_HALF_FLOAT || type == CL_FLOAT;
+  case CL_DEPTH:
+    return type == CL_UNORM_INT16 || type == CL_FLOAT;
+  case CL_RGB: case CL_RGBx:
+    return packed;
+  case CL_BGRA: case CL_ARGB: case CL_ABGR:
+    return bytes;
+  case CL_sRGB: case CL_sRGBx: case CL_sRGBA: case CL_sBGRA:
+    return type == CL_UNORM_INT8;
+  case CL_RGBA:
+    return !packed;
+  }
+  return !packed && type != CL_UNORM_INT_101010_2;
+}
+
+// 0: OpenCL has no such format.
 size_t hw_pixel_bytes(const cl_image_format *format) {
   size_t count = channels(format->image_channel_order);
+  if (!goes_with(format->image_channel_order, format->image_channel_data_type))
+    return 0;
   switch (format->image_channel_data_type) {
   case CL_SNORM_INT8: case CL_UNORM_INT8: case CL_SIGNED_INT8: case CL_UNSIGNED_INT8:
     return count;
@@ -30,9 +55,9 @@ size_t hw_pixel_bytes(const cl_image_format *format) {
   case CL_SIGNED_INT32: case CL_UNSIGNED_INT32: case CL_FLOAT:
     return 4 * count;
   case CL_UNORM_SHORT_565: case CL_UNORM_SHORT_555:
-    return format->image_channel_order == CL_RGB ? 2 : 0;
-  case CL_UNORM_INT_101010:
-    return format->image_channel_order == CL_RGB ? 4 : 0;
+    return 2;
+  case CL_UNORM_INT_101010: case CL_UNORM_INT_101010_2:
+    return 4;
   }
   return 0;
 }
@@ -178,7 +203,7 @@ static cl_int check_image(cl_context context, const cl_properties *properties, c
     return CL_INVALID_IMAGE_DESCRIPTOR;
   if (of_buffer && d->mem_object->context != context)
     return CL_INVALID_CONTEXT;
-  if (!host && (d->image_row_pitch || d->image_slice_pitch) && !of_buffer)
+  if (!host && (d->image_row_pitch || d->image_slice_pitch))
     return CL_INVALID_IMAGE_DESCRIPTOR;
   if (host && d->image_row_pitch && (d->image_row_pitch < row || d->image_row_pitch % pixel))
     return CL_INVALID_IMAGE_DESCRIPTOR;
@@ -211,12 +236,15 @@ cl_mem CL_API_CALL clCreateImageWithProperties(cl_context context, const cl_prop
   if (!error) {
     size_t pixel = hw_pixel_bytes(format), row = d.image_width * pixel;
     size_t slice = row * (d.image_height ? d.image_height : 1);
-    size_t layers = d.image_depth ? d.image_depth : d.image_array_size;
+    size_t layers = d.image_depth ? d.image_depth : d.image_array_size ? d.image_array_size : 1;
+    uint64_t bytes = (uint64_t)row * (d.image_height ? d.image_height : 1) * layers; // a host of 32 bits may ask for more
     cl_mem parent = d.mem_object;
     if (parent && !hw_part_flags(parent, &flags))
       error = CL_INVALID_VALUE;
+    else if (bytes > SIZE_MAX)
+      error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     else
-      mem = hw_new_mem(context, d.image_type, flags, layers ? slice * layers : slice, parent, 0, &error);
+      mem = hw_new_mem(context, d.image_type, flags, (size_t)bytes, parent, 0, &error);
     if (mem) {
       mem->format = *format;
       mem->pixel = pixel;
@@ -338,7 +366,7 @@ cl_sampler CL_API_CALL clCreateSamplerWithProperties(cl_context context, const c
   bool given[3] = {false, false, false};
   for (const cl_properties *p = properties; hw_is(context, MAGIC_CONTEXT) && p && *p; p += 2) {
     int which = *p == CL_SAMPLER_NORMALIZED_COORDS ? 0 : *p == CL_SAMPLER_ADDRESSING_MODE ? 1 : *p == CL_SAMPLER_FILTER_MODE ? 2 : -1;
-    if (which < 0 || given[which]) {
+    if (which < 0 || given[which] || p[1] > UINT32_MAX) {
       hw_set(errcode_ret, CL_INVALID_VALUE);
       return NULL;
     }
