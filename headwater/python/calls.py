@@ -269,7 +269,8 @@ def _fma(t: Values, node: ast.Call) -> Expr:
 
 
 def _least(t: Values, node: ast.Call) -> Expr:
-    name = "min" if known_functions()[id(t.value(node.func).static)][0] == "min" else "max"
+    target = t.value(node.func).static
+    name = "min" if known_functions()[id(target)][0] == "min" else "max"
     if len(node.args) == 1:
         one = t.value(node.args[0])
         if not one.parts:
@@ -280,7 +281,8 @@ def _least(t: Values, node: ast.Call) -> Expr:
     made = args[0]
     for other in args[1:]:
         if made.value is not None and other.value is not None and made.type in WEAK and other.type in WEAK:
-            made = constant((min if name == "min" else max)(made.value, other.value))
+            folded = target(made.value, other.value)
+            made = constant(folded.item() if isinstance(folded, np.generic) else folded)
             continue
         made, other = (cast(e, INT32) if e.type == SIZE else e for e in (made, other))
         kind = common_type(made.type, other.type, name)
@@ -294,7 +296,11 @@ def _least(t: Values, node: ast.Call) -> Expr:
         else:
             raise Refused(f"{name} of {named(made)} and {named(other)}", "numbers")
         positive = (a.positive and b.positive) or (name == "max" and (a.positive or b.positive))
-        made = Expr(kind, f"{name}({a.text}, {b.text})", positive=positive, pure=a.pure and b.pure)
+        element = kind.element if isinstance(kind, Vector) else kind
+        # NumPy's give NaN if either number is, Python's and OpenCL C's only if the first is
+        numpys = target in (np.minimum, np.maximum) and element.kind == "f"
+        c = t.need(f"numpy{name}_{kind.c}") if numpys else name
+        made = Expr(kind, f"{c}({a.text}, {b.text})", positive=positive, pure=a.pure and b.pure)
     return made
 
 

@@ -41,6 +41,8 @@ _MODULO_FLOAT: Final = """static {c} {name}({c} a, {c} b)
 """
 _FLOORDIV_FLOAT: Final = """static {c} {name}({c} a, {c} b)
 {{
+    if (b == 0)
+        return a / b;
     {c} r = fmod(a, b);
     {c} q = (a - r) / b;
     if (r != 0 && (r < 0) != (b < 0))
@@ -49,6 +51,16 @@ _FLOORDIV_FLOAT: Final = """static {c} {name}({c} a, {c} b)
         return copysign(({c})0, a / b);
     const {c} whole = floor(q);
     return q - whole > ({c})0.5 ? whole + 1 : whole;
+}}
+"""
+_LEAST: Final = """static {c} {name}({c} a, {c} b)
+{{
+    return a <= b || a != a ? a : b;
+}}
+"""
+_MOST: Final = """static {c} {name}({c} a, {c} b)
+{{
+    return a >= b || a != a ? a : b;
 }}
 """
 _ATOMIC_FLOAT: Final = """static float {name}(volatile __{space} float *p, float value)
@@ -108,6 +120,8 @@ def text(key: str) -> str:
         "floordiv": _FLOORDIV_FLOAT if floating else _FLOORDIV_INT,
         "modulo": _MODULO_FLOAT if floating else _MODULO_INT,
         "power": _POWER,
+        "numpymin": _LEAST,
+        "numpymax": _MOST,
     }
     return forms[what].format(name=name(key), c=rest)
 

@@ -205,3 +205,29 @@ def test_what_would_be_another_result_is_refused(kernel, message):
     types = {"mixed_signs": (array, hw.int32, hw.uint32), "twice": (array, array)}.get(kernel.name, ())
     with pytest.raises(SourceError, match=message):
         kernel.specialise(*types)
+
+
+@hw.kernel
+def minima_and_quotients(a: hw.float32[:], b: hw.float32[:], made: hw.float32[:, :]):
+    i = hw.global_id(0)
+    x = a[i]
+    y = b[i]
+    made[0, i] = np.minimum(x, y)
+    made[1, i] = np.maximum(x, y)
+    made[2, i] = np.maximum(hw.float2(1, x), hw.float2(1, y)).y
+    made[3, i] = min(x, y)
+    made[4, i] = max(x, y)
+    made[5, i] = np.minimum(1.0, math.nan)
+    made[6, i] = x // y
+
+
+@pytest.mark.filterwarnings("ignore:(divide by zero|invalid value)")
+@pytest.mark.parametrize("device", ["cpu", "vega64", "hd5870"])
+def test_minima_of_nan_and_quotients_of_zero(device):
+    numbers = np.array([-np.inf, -2, 0, 1, np.inf, np.nan], np.float32)
+    a, b = (part.ravel().copy() for part in np.meshgrid(numbers, numbers))
+    made = np.zeros((7, a.size), np.float32)
+    minima_and_quotients[a.size, None](a, b, made, device=device)
+    pythons = [[f(x, y) for x, y in zip(a, b, strict=True)] for f in (min, max)]
+    least, most = np.minimum(a, b), np.maximum(a, b)
+    np.testing.assert_array_equal(made, [least, most, most, *pythons, np.full(a.size, np.nan), np.floor_divide(a, b)])
