@@ -148,7 +148,11 @@ def split(count: int, rounds: int) -> list[dict[str, object]]:
         m, n, k = (int(extent) for extent in np.exp(rng.uniform(np.log(8), np.log(6000), 3)))
         dtype = np.dtype(np.float32 if number % 2 else np.float64)
         a, b = (rng.random(shape).astype(dtype) for shape in ((m, k), (k, n)))
+        chosen = ways[:1]
+        if len(ways) > 1 and m * n * k >= split.small(dtype.char):
+            chosen = split.decided(m, n, k, dtype.char).chosen
         sides = {way.name: partial(by, way, a, b) for way in ways} | {"matmul": partial(acml.matmul, a, b)}
+        sides["again"] = partial(by, chosen[0], a, b)  # how much a ratio varies where there is no difference
         for side in sides.values():  # GPUs get memory and kernels
             side()
         times: dict[str, list[float]] = {name: [] for name in sides}
@@ -166,21 +170,20 @@ def split(count: int, rounds: int) -> list[dict[str, object]]:
         later = {name: statistics.median(values[-max(rounds // 2, 4) :]) for name, values in times.items()}
         better = min(later[way.name] for way in ways)
         first = min(times[way.name][0] for way in ways) / times["matmul"][0]
-        kind = dtype.char
-        chosen = [way.name for way in ways[:1]]
-        if len(ways) > 1 and m * n * k >= split.small(kind):
-            chosen = [way.name for way in split.decided(m, n, k, kind).chosen]
-        rows.append({"m": m, "n": n, "k": k, "type": dtype.name, "chosen": chosen, "first": first,
-                     "ratio": better / later["matmul"], **later})  # fmt: skip
-    ratios = np.array([row["ratio"] for row in rows], float)
+        rows.append({"m": m, "n": n, "k": k, "type": dtype.name, "chosen": [way.name for way in chosen],
+                     "first": first, "ratio": better / later["matmul"],
+                     "same": later[chosen[0].name] / later["again"],
+                     "lost": later[chosen[0].name] / better, **later})  # fmt: skip
+    ratios, same, lost = (np.array([row[name] for row in rows], float) for name in ("ratio", "same", "lost"))
     slow = np.array([row["matmul"] for row in rows], float) >= 1e-3
     print(f"ways: {', '.join(way.name for way in ways)}; better way's time / matmul's, of {count} shapes")
-    for label, kept in (("all", slow | True), ("of 1 ms and more", slow), ("shorter", ~slow)):
-        part = ratios[kept]
+    for label, part in (("all", ratios), ("of 1 ms and more", ratios[slow]), ("shorter", ratios[~slow]),
+                        ("one way twice", same)):  # fmt: skip
         if len(part):
             print(f"{label:18}{len(part):5}  median {np.median(part):.3f}  least {part.min():.3f}  "
                   f"below 0.97: {(part < 0.97).sum()}  above 1.03: {(part > 1.03).sum()}")  # fmt: skip
-    print(f"chosen together: {sum(len(row['chosen']) > 1 for row in rows)}")
+    print(f"chosen together: {sum(len(row['chosen']) > 1 for row in rows)}; chosen though another was faster: "
+          f"{(lost > 1).sum()}, at most {lost.max():.2f} times slower")  # fmt: skip
     for row in sorted(rows, key=lambda row: float(row["ratio"]))[:12]:
         texts = (f"{name} {value * 1e6:.0f} µs" for name, value in row.items() if name in (*sides,))
         print(f"{row['ratio']:.3f} first {row['first']:.2f}", row["m"], row["n"], row["k"], row["type"],
