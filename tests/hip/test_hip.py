@@ -85,6 +85,21 @@ __global__ void bits(int4 *out, const int *x) {
   out[i] = make_int4(__popc(x[i]), __clz(x[i]), __ffs(x[i]), (int)__brev(x[i]));
 }
 
+__global__ void intrinsics(int *out, const float *x, const int *a, __half *halves, float *lengths) {
+  int i = threadIdx.x, n = blockDim.x, b = a[n - 1 - i];
+  out[i] = __float2int_rn(x[i]);
+  out[n + i] = __float2uint_rd(x[i]);
+  out[2 * n + i] = __double2ll_ru(x[i]) >> 32;
+  out[3 * n + i] = __float2ull_rz(x[i]) >> 32;
+  out[4 * n + i] = __hadd(a[i], b);
+  out[5 * n + i] = __rhadd(a[i], b);
+  out[6 * n + i] = __uhadd(a[i], b);
+  out[7 * n + i] = __usad(a[i], b, 1);
+  out[8 * n + i] = __funnelshift_lc(a[i], b, 32);
+  halves[i] = __hmax((__half)1, (__half)x[i]);
+  lengths[i] = norm3df(x[i], 0, 1);
+}
+
 __global__ void halves(__half *out, const __half2 *in) {
   __half2 sum = __hadd2(in[threadIdx.x], __float2half2_rn(1.0f));
   out[threadIdx.x] = __hmul(__low2half(sum), __high2half(sum));
@@ -176,6 +191,29 @@ def test_bits(program):
     assert out[:, 1].tolist() == [len(t) - len(t.lstrip("0")) for t in texts]
     assert out[:, 2].tolist() == [t[::-1].find("1") + 1 for t in texts]
     assert out.view(np.uint32)[:, 3].tolist() == [int(t[::-1], 2) for t in texts]
+
+
+def test_intrinsics_at_the_limits_of_their_types(program):
+    x = np.array([np.nan, np.inf, -np.inf, 2.0**31, -(2.0**40), 1e30, 2.5, -3.5], np.float32)
+    a = np.array([-(2**31), 2**31 - 1, -1, 2**31 - 2, 0, 7, -3, 2**31 - 1], np.int32)
+    out, halves, lengths = np.zeros((9, 8), np.int32), np.zeros(8, np.float16), np.zeros(8, np.float32)
+    program.intrinsics[(8,), (8,)](out, x, a, halves, lengths)
+    most = 2**31 - 1
+    assert out[0].tolist() == [0, most, -most - 1, most, -most - 1, most, 2, -4]
+    assert out.view(np.uint32)[1].tolist() == [0, 2**32 - 1, 0, 2**31, 0, 2**32 - 1, 2, 0]
+    assert out[2].tolist() == [0, most, -most - 1, 0, -256, most, 0, -1]
+    assert out.view(np.uint32)[3].tolist() == [0, 2**32 - 1, 0, 0, 0, 2**32 - 1, 0, 0]
+    pairs = [(int(p), int(q)) for p, q in zip(a, a[::-1], strict=True)]
+    unsigned = [(p % 2**32, q % 2**32) for p, q in pairs]
+    assert out[4].tolist() == [(p + q) >> 1 for p, q in pairs]
+    assert out[5].tolist() == [(p + q + 1) >> 1 for p, q in pairs]
+    assert out.view(np.uint32)[6].tolist() == [(p + q) >> 1 for p, q in unsigned]
+    assert out.view(np.uint32)[7].tolist() == [(abs(p - q) + 1) % 2**32 for p, q in unsigned]
+    assert (out[8] == a).all()
+    with np.errstate(over="ignore"):
+        assert (halves == np.fmax(np.float16(1), x.astype(np.float16))).all()
+    finite = np.isfinite(x)
+    assert np.allclose(lengths[finite], np.hypot(x[finite], 1), rtol=1e-6)
 
 
 def test_halves(program):

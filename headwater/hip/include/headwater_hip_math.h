@@ -44,8 +44,8 @@ __HW double modf(double x, double *whole) { *whole = trunc(x); return copysign(_
   *exponent = other ? 0 : ilogb(x) + 1; \
   return other ? x : ldexp(x, -*exponent); }
 __HW_FREXP(float, frexpf) __HW_FREXP(float, frexp) __HW_FREXP(double, frexp)
-__HW float norm3df(float x, float y, float z) { return sqrt(x * x + y * y + z * z); }
-__HW float rnorm3df(float x, float y, float z) { return rsqrt(x * x + y * y + z * z); }
+__HW float norm3df(float x, float y, float z) { return hypot(hypot(x, y), z); }
+__HW float rnorm3df(float x, float y, float z) { return 1 / hypot(hypot(x, y), z); }
 __HW float rhypotf(float x, float y) { return 1 / hypot(x, y); }
 __HW float normcdff(float x) { return 0.5f * erfc(x * -0.70710678f); }
 
@@ -138,8 +138,15 @@ __HW uint __umul24(uint x, uint y) { return (x & 0xffffffu) * (y & 0xffffffu); }
 __HW int __mulhi(int x, int y) { return (int)((long)x * y >> 32); }
 __HW uint __umulhi(uint x, uint y) { return (uint)((ulong)x * y >> 32); }
 __HW uint __sad(int x, int y, uint z) { return z + (x < y ? (uint)y - (uint)x : (uint)x - (uint)y); }
+__HW uint __usad(uint x, uint y, uint z) { return z + (x < y ? y - x : x - y); }
+__HW int __hadd(int x, int y) { return (int)((long)x + y >> 1); }
+__HW int __rhadd(int x, int y) { return (int)((long)x + y + 1 >> 1); }
+__HW uint __uhadd(uint x, uint y) { return (uint)((ulong)x + y >> 1); }
+__HW uint __urhadd(uint x, uint y) { return (uint)((ulong)x + y + 1 >> 1); }
 __HW uint __funnelshift_l(uint low, uint high, uint n) { return (uint)((((ulong)high << 32 | low) << (n & 31)) >> 32); }
 __HW uint __funnelshift_r(uint low, uint high, uint n) { return (uint)(((ulong)high << 32 | low) >> (n & 31)); }
+__HW uint __funnelshift_lc(uint low, uint high, uint n) { return n < 32 ? __funnelshift_l(low, high, n) : low; }
+__HW uint __funnelshift_rc(uint low, uint high, uint n) { return n < 32 ? __funnelshift_r(low, high, n) : high; }
 __HW uint __byte_perm(uint x, uint y, uint selector) {
   ulong bytes = (ulong)y << 32 | x;
   uint result = 0;
@@ -147,16 +154,16 @@ __HW uint __byte_perm(uint x, uint y, uint selector) {
   return result;
 }
 
-/* ---- conversions: rn to nearest, rz towards zero, ru up, rd down */
-#define __HW_TO(T, from, to, name) \
-  __HW T __##from##2##name##_rn(to x) { return (T)rint(x); } \
-  __HW T __##from##2##name##_rz(to x) { return (T)x; } \
-  __HW T __##from##2##name##_ru(to x) { return (T)ceil(x); } \
-  __HW T __##from##2##name##_rd(to x) { return (T)floor(x); }
-__HW_TO(int, float, float, int) __HW_TO(uint, float, float, uint)
-__HW_TO(long long, float, float, ll) __HW_TO(unsigned long long, float, float, ull)
-__HW_TO(int, double, double, int) __HW_TO(uint, double, double, uint)
-__HW_TO(long long, double, double, ll) __HW_TO(unsigned long long, double, double, ull)
+/* ---- conversions: rn to nearest, rz towards zero, ru up, rd down. Numbers out of range give the nearest one that there
+   is and NaN gives 0, as the instructions of GCN do (v_cvt_i32_f32: "Vega" ISA manual, 2017, table of VOP1). */
+#define __HW_TO_ROUNDED(from, name, T, way, mode) \
+  __HW_LIB T convert_##T##_sat_##mode(from); \
+  __HW T __##from##2##name##_##way(from x) { return convert_##T##_sat_##mode(x); }
+#define __HW_TO(from, name, T) \
+  __HW_TO_ROUNDED(from, name, T, rn, rte) __HW_TO_ROUNDED(from, name, T, rz, rtz) \
+  __HW_TO_ROUNDED(from, name, T, ru, rtp) __HW_TO_ROUNDED(from, name, T, rd, rtn)
+__HW_TO(float, int, int) __HW_TO(float, uint, uint) __HW_TO(float, ll, long) __HW_TO(float, ull, ulong)
+__HW_TO(double, int, int) __HW_TO(double, uint, uint) __HW_TO(double, ll, long) __HW_TO(double, ull, ulong)
 __HW float __int2float_rn(int x) { return (float)x; }
 __HW float __uint2float_rn(uint x) { return (float)x; }
 __HW double __int2double_rn(int x) { return (double)x; }
@@ -195,8 +202,8 @@ __HW half2 __hfma2(half2 x, half2 y, half2 z) { return half2{__hfma(x.x, y.x, z.
 __HW bool __hgt(half x, half y) { return x > y; }
 __HW bool __hlt(half x, half y) { return x < y; }
 __HW bool __heq(half x, half y) { return x == y; }
-__HW half __hmax(half x, half y) { return x > y ? x : y; }
-__HW half __hmin(half x, half y) { return x < y ? x : y; }
+__HW half __hmax(half x, half y) { return (half)fmax((float)x, (float)y); }
+__HW half __hmin(half x, half y) { return (half)fmin((float)x, (float)y); }
 __HW half hexp(half x) { return (half)exp((float)x); }
 __HW half hlog(half x) { return (half)log((float)x); }
 __HW half hsqrt(half x) { return (half)sqrt((float)x); }
