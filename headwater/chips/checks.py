@@ -21,6 +21,8 @@ GCN_WAVEFRONTS_PER_SIMD, WAVEFRONTS_PER_UNIT = 16, 64
 """What the cycle model has room for: of 64 work-items each. Chips have 10, or 8, and 40."""
 LONGEST_INSTRUCTION: Final = 255
 """Cycles; what the cycle model counts up to. The slowest of chips takes 64."""
+BANK_BYTES: Final = 4
+"""What a bank of the LDS moves in a cycle, on all chips (AMD, OpenCL Programming Guide, chapter 4)."""
 LINE_BYTES: Final = 64
 CODE_WAYS: Final = {"gcn": 4, "vliw": 16}
 """Of the caches of instructions, and of scalars or constants (AMD, Graphics Cores Next (GCN) Architecture; VLIW chips':
@@ -36,7 +38,6 @@ _POWERS_OF_TWO: Final = (
     ("caches", "l1_line_bytes"),
     ("caches", "l2_line_bytes"),
     ("local_memory", "banks"),
-    ("local_memory", "bank_bytes"),
     ("memory", "page_bytes"),
 )
 _GCN_RATES: Final = ("float32_fma", "transcendental", "int32_multiply")
@@ -174,10 +175,10 @@ def _registers(chip: Chip) -> Iterator[Fault]:
         if value % granule:
             allowed = _multiple(value, granule, f"{table}.{step}")
             yield Fault(table, key, f"{table}.{key} is {value}", allowed, (step,))
-    if local.bytes_per_cycle > local.banks * local.bank_bytes:
+    if local.bytes_per_cycle > local.banks * BANK_BYTES:
         message = f"local_memory.bytes_per_cycle is {local.bytes_per_cycle}"
-        allowed = f"{local.banks} banks of {local.bank_bytes} bytes serve at most {local.banks * local.bank_bytes}"
-        yield Fault("local_memory", "bytes_per_cycle", message, allowed, ("banks", "bank_bytes"))
+        allowed = f"{local.banks} banks of {BANK_BYTES} bytes serve at most {local.banks * BANK_BYTES}"
+        yield Fault("local_memory", "bytes_per_cycle", message, allowed, ("banks",))
 
 
 def _caches(chip: Chip) -> Iterator[Fault]:

@@ -127,7 +127,6 @@ class LocalMemory:
     work_group_bytes: int = _number("bytes", 0, 1 << 20)
     granule_bytes: int = _number("bytes", 1, 4096)
     banks: int = _number("", 1, 128, 32)
-    bank_bytes: int = _number("bytes", 1, 64, 4)
     bytes_per_cycle: int = _number("bytes per cycle", 1, 1024, 128)
     global_bytes: int = _number("bytes", 0, 1 << 20, 65_536)
 

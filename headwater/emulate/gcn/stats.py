@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headwater.emulate.watch.stats import BANK_BYTES, InstructionRow, Statistics, Work, accesses, summed
+from headwater.chips.checks import BANK_BYTES
+from headwater.emulate.watch.stats import InstructionRow, Statistics, Work, accesses, summed
 from headwater.isa.gcn.cost import UNITS
 from headwater.isa.gcn.printer import text
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from headwater.chips.checks import BANK_BYTES
 from headwater.emulate.vliw.clause import PC_CF_SHIFT, PC_OP_BITS, place
-from headwater.emulate.watch.stats import BANK_BYTES, InstructionRow, Statistics, Work, accesses, summed
+from headwater.emulate.watch.stats import InstructionRow, Statistics, Work, accesses, summed
 from headwater.isa.vliw.printer import cf_texts, fetch_text, group_text
 
 if TYPE_CHECKING:

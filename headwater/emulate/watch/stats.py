@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from headwater.emulate.watch.trace_format import LINE_BYTES
 from headwater.emulate.wave.layout import LANES
 
 if TYPE_CHECKING:
     from headwater.emulate.watch.staging import Site
-
-BANK_BYTES: Final = 4
-"""What a bank of the LDS moves in a cycle."""
 
 
 @dataclass(slots=True)
