@@ -130,8 +130,7 @@ def _simulate(args: argparse.Namespace) -> int:
     refuse_overwriting([args.html, args.timeline, *map(output_file, args.outputs)], [path])
     chips = [simulated(name) for name in args.device or [None]]  # what is missing is compiled during what follows
 
-    from headwater.chips.gcn_isas import ISA_OF_TARGET
-    from headwater.chips.vliw_isas import GENERATION_OF_TARGET
+    from headwater.chips.recording import recorded_figures
     from headwater.chips.whatif import changed
     from headwater.cli.launch import TimeLimit, printf_on_stderr
     from headwater.cli.progress import progress
@@ -158,14 +157,12 @@ def _simulate(args: argparse.Namespace) -> int:
     alone = len(chips) == 1 and not others and not args.set
     if (args.shapes or args.gains) and not alone:
         raise UsageError("--gains and --shapes are of one chip", hint="leave --sweep, --set and other chips out")
-    recorded: dict[tuple[str, int], Recorded] = {}
+    recorded: dict[str, Recorded] = {}
     ran: list[tuple[Job, Outputs]] = []
     reports: list[Report] = []
     for device in chips:
         chip: Any = device.chip  # type: ignore[attr-defined]
-        # One emulation serves all chips that run the same machine code, with as many banks of local memory.
-        isa = ISA_OF_TARGET.get(chip.target) or GENERATION_OF_TARGET[chip.target]
-        key = isa, chip.local_memory.banks
+        key = repr(recorded_figures(chip))  # one emulation serves all chips that are alike in these
         if key not in recorded:
             with progress(f"compiling {path.name} for {device.name}"):
                 program = compiled_program(args, device)

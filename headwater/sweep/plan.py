@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from headwater.base import cache
 from headwater.chips.model import Chip
+from headwater.chips.recording import recorded_figures
 from headwater.chips.whatif import figures, unknown_figure
 from headwater.errors import UsageError
 from headwater.jobs.bind import Request
@@ -208,9 +209,8 @@ class Plan:
             (_sizes(texts.get("lds", ""), "lds") or (0,))[0],
         )
         options = texts.get("options", "")
-        slot = cache.key(
-            Path(kernel.filename).name, kernel.name, options, repr(request), repr(_signature(chip)), self.check
-        )
+        figures = repr(recorded_figures(chip))
+        slot = cache.key(Path(kernel.filename).name, kernel.name, options, repr(request), figures, self.check)
         return SweepJob(
             bytes.fromhex(slot)[:16],
             kernel.source,
@@ -265,18 +265,10 @@ def _figures_of(chip: Chip) -> dict[str, Any]:
     }
 
 
-def _signature(chip: Chip) -> tuple[Any, ...]:
-    """What of a chip a recording may depend on: what its compiler and its emulator look at. Clocks, counts of units,
-    caches and memory are the replay's."""
-    compute = chip.compute
-    limits = compute.wavefront_size, compute.work_group_size, compute.vliw_width, chip.registers.vgprs_per_wavefront
-    return chip.family, chip.target, chip.features, chip.local_memory, limits
-
-
 def _recorders(chips: Sequence[tuple[str, Chip]]) -> dict[str, Chip]:
     """For each device, the first chip of the plan that records for it."""
     first: dict[Any, Chip] = {}
-    return {name: first.setdefault(repr(_signature(chip)), chip) for name, chip in chips}
+    return {name: first.setdefault(repr(recorded_figures(chip)), chip) for name, chip in chips}
 
 
 # ------------------------------------------------------------------------------------------------------------- reading

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from headwater.base import temporary
+from headwater.chips.recording import BANKS, recorded_figures
 from headwater.emulate.watch.hooks import watching
 from headwater.errors import LaunchError, UsageError
 from headwater.timing.gains import gains as brought
@@ -44,14 +45,14 @@ class _Folder:
 @dataclass(frozen=True)
 class Traced:
     """What a replay needs of a launch: its trace, what ran, the sums of what it did, its dimensions, the bytes that are
-    copied to the board and back, and for how many banks of local memory conflicts were counted."""
+    copied to the board and back, and `recorded_figures` of the chip that it was recorded on."""
 
     path: Path
     machine: Machine
     totals: Totals
     work_dim: int
     copied: tuple[int, int]
-    banks: int
+    figures: Mapping[str, Any]
 
 
 class Launch:
@@ -87,23 +88,17 @@ class Launch:
         these, and the report's ``error`` says how much that rate still changed. ``progress``: called with the part
         done. ``gains``: also replay it on the chip with each resource doubled, about ten times as much work: see
         `with_gains`.
-        LaunchError if a work-group does not fit; UsageError for a chip of another instruction set, and for one with
-        other banks if the launch uses local memory.
+        LaunchError if a work-group does not fit; UsageError for a chip that differs in `recorded_figures` from the one
+        that it was recorded on; banks of local memory may if it uses none.
         """
         if sample is not None and (isinstance(sample, bool) or not isinstance(sample, (int, float, np.number))):
             raise UsageError(f"sample is a number, not {sample!r:.60}", hint="0.1 replays a tenth of the work-groups")
         if progress is not None and not callable(progress):
             raise UsageError(f"progress is a function that is called with the part done, not {progress!r:.60}")
         replayer = self.replayer
-        banks, traced = chip.local_memory.banks, self.traced.banks
-        if banks != traced and self.machine.needs(replayer.trace).lds_bytes:
-            raise UsageError(
-                f"conflicts in local memory were counted for {traced} banks when the launch was recorded, and "
-                f"{chip.name} has {banks}",
-                hint="record it on a chip with as many: a copy of its TOML file with another local_memory.banks",
-            )
-        held = replayer.held(chip)
         table = replayer.table(chip)
+        self._refuse_other_recording(chip)
+        held = replayer.held(chip)
         units = _units(chip, timeline)
         groups, cycles, error = replayer.groups, None, 0.0
         if sample is not None:
@@ -133,6 +128,18 @@ class Launch:
         )
         found = build(launch, counted, cycles=cycles, error=error, timeline_units=units)
         return self.with_gains(found, sample=sample) if gains else found
+
+    def _refuse_other_recording(self, chip: Chip) -> None:
+        """UsageError if the launch, recorded on this chip, might be another one."""
+        figures = recorded_figures(chip)
+        for name, value in self.traced.figures.items():
+            wanted = figures.get(name)
+            if wanted == value or (name == BANKS and not self.machine.needs(self.replayer.trace).lds_bytes):
+                continue
+            raise UsageError(
+                f"the launch was recorded with {name} {value}, and {chip.name} has {wanted}",
+                hint="record it on that chip; one with a figure changed is a TOML file (docs/chips.md)",
+            )
 
     def with_gains(self, found: Report, *, sample: float | None = None) -> Report:
         """A report of this launch with what more of each resource of its chip would bring: `headwater.timing.gains`."""
@@ -250,9 +257,8 @@ def _traced(recording: Recording) -> Traced:
     assert recording.launch is not None
     assert recording.totals is not None
     launch = recording.launch
-    return Traced(
-        recording.path, machine_of(launch), recording.totals, launch.work_dim, _copied(recording), launch.local_banks
-    )
+    figures = recorded_figures(launch.chip)
+    return Traced(recording.path, machine_of(launch), recording.totals, launch.work_dim, _copied(recording), figures)
 
 
 def _copied(recording: Recording) -> tuple[int, int]:

@@ -52,10 +52,11 @@ def chip_of(row: Mapping[str, Any]) -> Chip:
 
 
 def recorded(row: Mapping[str, Any], folder: Path) -> list[Launch]:
-    """The row's launch, with each size of work-groups of which the best was published. ``folder``: of the kernels.
+    """The row's launch, with each size of work-groups of which the best was published, recorded on the row's own chip.
 
-    UsageError for a unit that there is not.
+    ``folder``: of the kernels. UsageError for a unit that there is not.
     """
+    from headwater.runtime.devices import of_chip
     from headwater.runtime.loading import compile
     from headwater.timing.simulate import Recorded, simulated
 
@@ -64,7 +65,7 @@ def recorded(row: Mapping[str, Any], folder: Path) -> list[Launch]:
     if unit not in units:
         raise UsageError(f"row {row['id']}: no unit {unit!r}", hint=f"the units are {', '.join(units)}")
     file, _, function = str(row["kernel"]).partition(":")
-    device = simulated(str(row["device"]))
+    device = simulated(of_chip(chip_of(row)))
     program = compile(folder / file, options=str(row.get("options", "")), device=device)
     arguments = [_argument(word) for word in row["arguments"]]
     sizes = [(size,) for size in row["best_of"]] if "best_of" in row else [tuple(row["local"])]

@@ -551,6 +551,7 @@ def _printed() -> Iterator[_Printed]:
 
 def _simulate(given: Given) -> dict[str, Any]:
     """A launch on chips: what `headwater simulate` says, and of the first chip what its first compute units did."""
+    from headwater.chips.recording import recorded_figures
     from headwater.timing.simulate import Recorded, simulated
 
     names = given.get("devices")
@@ -562,17 +563,17 @@ def _simulate(given: Given) -> dict[str, Any]:
     recorded: dict[str, Recorded] = {}
     for number, name in enumerate(names):
         device: Any = simulated(_device(given, _chip(name)))
-        target = device.chip.target
-        if target not in recorded:
+        alike = repr(recorded_figures(device.chip))
+        if alike not in recorded:
             job = _job(given, device)
 
             def run(job: Any = job, device: Any = device) -> None:
                 job.run(device)
 
             with _printed():
-                recorded[target] = Recorded(run)
+                recorded[alike] = Recorded(run)
             _was_taken(given, device)
-        launches = recorded[target].launches
+        launches = recorded[alike].launches
         if not launches:
             raise UsageError("no kernel was launched, so there is nothing to simulate")
         if not isinstance(launch, int) or launch not in range(len(launches)):

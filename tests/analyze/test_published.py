@@ -209,3 +209,13 @@ def test_steps_that_fill_caches_are_not_measured():
     value, report = simulate_row(warm, validation.folder() / "kernels")
     assert value == pytest.approx(chips.find("mi100").latencies.l1_cycles, abs=16)
     assert report.cycles / 768 > 1.2 * value
+
+
+def test_rows_are_recorded_on_their_own_chip():
+    """A Radeon HD 5670 is a HD 5770 with 16 banks of local memory: a recording with 32 does not serve it."""
+    from headwater.timing.validation import chip_of, recorded
+
+    row = next(row for row in ROWS if row.id == "shoc-local-read-hd5670").data
+    (launch, *_) = recorded(row, validation.folder() / "kernels")
+    assert launch.traced.figures["local_memory.banks"] == chip_of(row).local_memory.banks == 16
+    assert launch.report(chip_of(row)).seconds > 0

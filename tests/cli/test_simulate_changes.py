@@ -52,7 +52,16 @@ def test_conflicts_are_counted_for_each_chips_own_banks(headwater, folder):
     assert launches[0][0]["cycles"] == launches[1][1]["cycles"]
     done = headwater(*words, "--device", "vega64", "--set", "local_memory.banks=16")
     assert done.code == 2
-    assert "counted for 32 banks" in done.err
+    assert "recorded with local_memory.banks 32" in done.err
+
+
+def test_what_machine_code_depends_on_is_not_set_behind_its_back(headwater, folder):
+    """A clause of HD 5870 has up to 128 words. On a chip with fewer the kernel would be another program."""
+    words = "simulate vadd.cl random:256 random:256 --local 64 --device hd5870 --json --set".split()
+    done = headwater(*words, "features.alu_slots_per_clause=64")
+    assert done.code == 2
+    assert "recorded with features.alu_slots_per_clause 128, and" in done.err
+    assert headwater(*words, "features.texture_units=40").code == 0
 
 
 def test_gains_shapes_and_the_analyzers_view_are_told(headwater, folder):

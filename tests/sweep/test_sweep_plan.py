@@ -35,6 +35,14 @@ def test_points_that_differ_in_figures_alone_share_a_job():
     assert groups[0][1][0].settings == ("compute.clock_mhz=800", "memory.gigabytes_per_second=100")
 
 
+def test_chips_share_a_recording_if_they_differ_only_in_what_a_replay_reads(tmp_path):
+    for name, figure in (("units", "texture_units = 40"), ("slots", "alu_slots_per_clause = 64")):
+        (tmp_path / f"{name}.toml").write_text(f'base = "hd5870"\nname = "{name}"\n[features]\n{figure}\n')
+    devices = ["hd5870", str(tmp_path / "units.toml"), str(tmp_path / "slots.toml")]
+    jobs = plan(device=devices, values={"n": 64, "group": 64}).grouped()
+    assert [[point.chip.name for point in points] for _, points in jobs] == [["Radeon HD 5870", "units"], ["slots"]]
+
+
 def test_chips_that_run_the_same_code_share_a_recording_and_others_do_not():
     made = plan(device=["vega64", "mi25", "mi50", "hd5870"], values={"n": 64, "group": 64})
     assert [[point.values["device"] for point in points[1]] for points in made.grouped()] == [

@@ -14,6 +14,7 @@ import pytest
 import headwater as hw
 from headwater import chips
 from headwater.chips.occupancy import Needs, occupancy
+from headwater.chips.whatif import changed
 from headwater.cli import main
 from headwater.emulate.vliw.bindings import Bindings
 from headwater.emulate.vliw.kernel import Kernel
@@ -346,7 +347,9 @@ def test_four_pixels_at_a_time_are_about_a_fifth_faster() -> None:
 def test_chips_of_other_instructions_are_refused(stream: Any) -> None:
     with pytest.raises(UsageError, match="Radeon HD 6970 is a cayman"):
         stream.report(chips.find("hd6970"))
-    assert stream.report(chips.find("hd6870")).cycles > 0
+    with pytest.raises(UsageError, match=r"recorded with features\.stack_entry_bug False, and Radeon HD 6870 has True"):
+        stream.report(chips.find("hd6870"))
+    assert stream.report(changed(HD5870, ["compute_units=10", "features.texture_units=40"])[0]).cycles > 0
 
 
 def test_an_interrupted_replay_tells_what_it_has(stream: Any) -> None:
