@@ -47,7 +47,8 @@ class Traits:
     accesses to LDS at any address (LLVM, FeatureUnalignedDSAccess).
 
     ``has_swizzle_modes``: images have them, elsewhere tiling indices. ``has_compressed_images``: descriptors of images
-    may ask for compression. ``has_signed_ogl_formats``: SNORM_OGL, where -1 is the least number.
+    may ask for compression. ``samples_images``: there are image instructions that filter (CDNA2 and later have none).
+    ``has_signed_ogl_formats``: SNORM_OGL, where -1 is the least number.
     ``pads_image_halves``: a half of an image takes a register of its own.
     ``counts_buffer_bytes``: NUM_RECORDS of a buffer with a stride counts bytes where elements are not swizzled.
     ``counts_by_index``: NUM_RECORDS counts elements only for instructions with an index, and the offset of the
@@ -95,6 +96,7 @@ class Traits:
     has_unaligned_lds: bool = True
     has_swizzle_modes: bool = True
     has_compressed_images: bool = True
+    samples_images: bool = True
     has_signed_ogl_formats: bool = False
     pads_image_halves: bool = False
     counts_buffer_bytes: bool = False
@@ -134,6 +136,7 @@ _OLDEST: dict[str, Any] = {
 _UNIFIED: dict[str, Any] = {
     "has_fma_mix": True,
     "has_lds_direct": False,
+    "samples_images": False,
     "dpp": frozenset(("dpp", "dpp90a")),
     "has_row_newbcast": True,
     "vgpr_granule": 8,

@@ -49,13 +49,14 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
     options = llvm.create_pipeline_tuning_options(speed_level=3 if how.caution < 2 else 0)
     builder = llvm.create_pass_builder(tm, options)
     wanted = {*kernels, _PRINTF_ALLOC}
+    platform = gcn(how.abi, image_instructions=traits_of(how.processor).samples_images)
 
     def optimise(program: Module) -> llvm.ModuleRef:
         _prepare(program, how.largest_group)
         if how.checked:
             _prepare_checks(program)
         module = parse(str(program))
-        link_library(module, filename, gcn(how.abi), str)
+        link_library(module, filename, platform, str)
         for function in module.functions:
             if not function.is_declaration:
                 function.linkage = "external" if function.name in wanted else "internal"

@@ -20,7 +20,8 @@ class Platform:
     ``own_primitives``: the library defines ``__hw_local_id_0`` and its kin itself. ``intrinsics``: `with_intrinsics`
     applies, to exponentials and logarithms too if ``exponentials``. ``descriptor_bytes``: of the hardware's descriptor
     that an image's description begins with. ``sampler_shift``: where in ``sampler`` OpenCL's bits stand.
-    ``tells_memory``: a generic pointer's memory can be told at run time.
+    ``image_instructions``: images are read and written by instructions of GCN chips, and a sampler is the address of
+    its descriptor. ``tells_memory``: a generic pointer's memory can be told at run time.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Platform:
     exponentials: bool = True
     descriptor_bytes: int = 0
     sampler_shift: int = 0
+    image_instructions: bool = False
     tells_memory: bool = True
 
 
@@ -63,7 +65,7 @@ SPIR = Platform(
 GCN_TRIPLE = "amdgcn-amd-amdhsa"
 
 
-def gcn(abi: int) -> Platform:
+def gcn(abi: int, *, image_instructions: bool = False) -> Platform:
     """AMD GPUs under the HSA, for code objects of version ``abi``: where a kernel finds its sizes depends on it.
 
     Address spaces: LLVM, "User Guide for AMDGPU Backend", Address Spaces. An image is the address of its description
@@ -86,6 +88,7 @@ def gcn(abi: int) -> Platform:
         intrinsics=True,
         descriptor_bytes=64,
         sampler_shift=4,
+        image_instructions=image_instructions,
     )
 
 

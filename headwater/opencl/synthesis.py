@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from headwater.llvm.text import element_type, result_type
-from headwater.opencl import synthesis_atomic, synthesis_convert, synthesis_image
+from headwater.opencl import synthesis_atomic, synthesis_convert, synthesis_image, synthesis_image_instructions
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Type, Vector, demangle, mangle
 from headwater.opencl.names import COMMON, INTEGER, MATHS_1, MATHS_2, MATHS_3, MATHS_FAST_1, MATHS_FAST_2, MATHS_OTHER
 from headwater.opencl.platforms import Platform
@@ -33,6 +33,8 @@ def define(symbol: str, declaration: str, platform: Platform) -> str | None:
     """IR text of ``define … @symbol``, or None if no rule fits. ``declaration`` is its ``declare`` line, if known."""
     if symbol == "__translate_sampler_initializer":
         return _sampler_literal(symbol, platform)
+    if symbol == synthesis_image_instructions.SAMPLERS:
+        return synthesis_image_instructions.samplers_table()
     if symbol.startswith("__hw_scratch_"):
         element = symbol.removeprefix("__hw_scratch_")
         return f"@{symbol} = internal addrspace(3) global [{platform.group_limit} x {element}] undef, align 8"
@@ -63,6 +65,8 @@ def _sampler_literal(symbol: str, platform: Platform) -> str:
     body = Body(symbol, (Scalar("i"),), platform.sampler, platform)
     if platform.sampler == "i32":
         body.give("%0")
+    elif platform.image_instructions:
+        body.give(synthesis_image_instructions.literal(body, "%0"))
     else:
         wide = body.emit("zext i32 %0 to i64")
         if platform.sampler_shift:

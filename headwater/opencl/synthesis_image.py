@@ -6,6 +6,14 @@ import re
 
 from headwater.opencl.mangle import Named, Scalar, Type, Vector
 from headwater.opencl.synthesis_base import Body
+from headwater.opencl.synthesis_image_instructions import (
+    Coordinates,
+    load,
+    load_buffer,
+    sample,
+    store,
+    store_buffer,
+)
 
 _IMAGE = re.compile(r"ocl_image(?P<dimensions>[123])d(?P<array>_array)?(?P<buffer>_buffer)?_(?:ro|wo|rw)")
 _KINDS = {"f": "<4 x float>", "h": "<4 x float>", "i": "<4 x i32>", "ui": "<4 x i32>"}
@@ -36,10 +44,17 @@ def define(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
         _dim(body, dimensions)
         return True
     if found := re.fullmatch(r"read_image(f|i|ui|h)", name):
-        _read(body, found[1], parameters, dimensions, layered)
+        if body.platform.image_instructions:
+            value = _read_by_instruction(body, parameters, match)
+            body.give(_as_kind(body, found[1], value))
+        else:
+            _read(body, found[1], parameters, dimensions, layered)
         return True
     if found := re.fullmatch(r"write_image(f|i|ui|h)", name):
-        _write(body, found[1], parameters, dimensions, layered)
+        if body.platform.image_instructions:
+            _write_by_instruction(body, found[1], parameters, match)
+        else:
+            _write(body, found[1], parameters, dimensions, layered)
         return True
     return False
 
@@ -96,4 +111,48 @@ def _write(body: Body, kind: str, parameters: tuple[Type, ...], dimensions: int,
         kind, value = "f", body.emit("fpext <4 x half> %2 to <4 x float>")
     operands.append(f"{_KINDS[kind]} {value}")
     body.line(f"call spir_func void @__hw_image_write_{kind}({', '.join(operands)})")
+    body.give("")
+
+
+# ---- by image instructions -------------------------------------------------------------------------------------------
+
+
+def _coordinate(body: Body, position: int, what: Type, match: re.Match[str]) -> Coordinates:
+    """The parts of a coordinate that such an image has."""
+    element = what.element if isinstance(what, Vector) else what
+    assert isinstance(element, Scalar)
+    count = int(match["dimensions"]) + (match["array"] is not None)
+    parts = [
+        body.emit(f"extractelement {what.llvm} %{position}, i64 {n}") if isinstance(what, Vector) else f"%{position}"
+        for n in range(count)
+    ]
+    return Coordinates(element.llvm, tuple(parts))
+
+
+def _read_by_instruction(body: Body, parameters: tuple[Type, ...], match: re.Match[str]) -> str:
+    at = _coordinate(body, len(parameters) - 1, parameters[-1], match)
+    if match["buffer"]:
+        return load_buffer(body, at)
+    shape = f"{match['dimensions']}d{'array' if match['array'] else ''}"
+    return sample(body, shape, at) if len(parameters) == 3 else load(body, shape, at)
+
+
+def _as_kind(body: Body, kind: str, value: str) -> str:
+    """What was read as floats, as what the function returns."""
+    if kind == "h":
+        return body.emit(f"fptrunc <4 x float> {value} to <4 x half>")
+    return value if kind == "f" else body.emit(f"bitcast <4 x float> {value} to {_KINDS[kind]}")
+
+
+def _write_by_instruction(body: Body, kind: str, parameters: tuple[Type, ...], match: re.Match[str]) -> None:
+    value = "%2"
+    if kind == "h":
+        value = body.emit("fpext <4 x half> %2 to <4 x float>")
+    elif kind != "f":
+        value = body.emit(f"bitcast {_KINDS[kind]} %2 to <4 x float>")
+    at = _coordinate(body, 1, parameters[1], match)
+    if match["buffer"]:
+        store_buffer(body, at, value)
+    else:
+        store(body, f"{match['dimensions']}d{'array' if match['array'] else ''}", at, value)
     body.give("")

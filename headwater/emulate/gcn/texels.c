@@ -539,6 +539,48 @@ static void taps_at(struct texels *x, const struct image *m, const struct sample
     }
 }
 
+/* The whole coordinates of all lanes on an axis, -1 for the border, where nothing repeats or is mirrored: what `axis_of`
+   finds without a filter. */
+static void nearest_on_axis(const struct texels *x, u32 at, u32 extent, u32 border, u32 unnormalized, i32 *found) {
+    const u32 *given = &x->address[at * LANES];
+    float n = (float)extent, scale = unnormalized ? 1.0f : n;
+    i32 last = (i32)extent - 1;
+    for (u32 lane = 0; lane < LANES; lane++) {
+        float c = as_float(given[lane]) * scale;
+        c = c >= -1.0f ? c : -1.0f; /* not a number, too */
+        c = c < n ? c : n;
+        i32 i = (i32)c;
+        i -= (float)i > c;
+        i32 edge = i < 0 ? 0 : i > last ? last : i;
+        found[lane] = border && edge != i ? -1 : edge;
+    }
+}
+
+/* Samples of the nearest element of images without levels; 0 if this is something else. */
+static u32 nearest_places(struct texels *x, const struct image *m, const struct sampler *s) {
+    u32 others = HAS_OFFSET | HAS_BIAS | HAS_COMPARE | HAS_CLAMP | IS_A16;
+    if (x->kind != KIND_SAMPLE || x->level != LEVEL_ZERO || x->flags & others || m->levels != 1 || m->layered) return 0;
+    if (s->mip || s->min_lod || m->min_lod || s->z == 2 || (s->mag && has_floats(&m->format))) return 0;
+    i32 at[3][LANES];
+    for (u32 n = 0; n < m->axes; n++)
+        if (s->clamp[n] != 2 && s->clamp[n] != 6) return 0;
+    u32 extents[3] = {m->width, m->height, m->depth};
+    for (u32 n = 0; n < 3; n++) {
+        if (n < m->axes) nearest_on_axis(x, n, extents[n], s->clamp[n] == 6, s->unnormalized, at[n]);
+        else
+            for (u32 lane = 0; lane < LANES; lane++) at[n][lane] = 0;
+    }
+    struct level l = level_of(x, m, 0);
+    for (u32 lane = 0; lane < LANES; lane++) {
+        i32 i = at[0][lane], j = at[1][lane], k = at[2][lane];
+        u32 here = (x->lanes >> lane & 1) && (i | j | k) >= 0;
+        x->place[lane] = here ? element_place(m, &l, (u32)i, (u32)j, (u32)k) : NOWHERE;
+        x->weight[lane] = 0x3f800000;
+    }
+    x->taps = 1;
+    return 1;
+}
+
 static u32 sample_places(struct wave *w, struct texels *x, u64 pc, const struct image *m) {
     struct sampler s = sampler_of(x);
     struct operands o = operands_of(x, m);
@@ -546,6 +588,7 @@ static u32 sample_places(struct wave *w, struct texels *x, u64 pc, const struct 
     if (clamps && s.border == 3) return refuse(w, pc, WHY_BORDER, 0);
     x->taps = 0;
     if (m->format.data == 0 || m->levels == 0 || (m->layered && m->slices == 0)) return 1;
+    if (nearest_places(x, m, &s)) return 1;
     struct level levels[16];
     u32 counts[LANES], known = 0;
     for (u32 lane = 0; lane < LANES; lane++) {
@@ -654,6 +697,27 @@ static u32 load_element(struct wave *w, const struct texels *x, u64 address, u64
     return 1;
 }
 
+/* Of elements that `plain_components` takes: whole dwords, or bytes of one kind. */
+static u32 is_plain(const struct texels *x, const struct format *f) {
+    u32 bytes = f->kind == NUM_UNORM || f->kind == NUM_UINT;
+    if (x->flags & IS_RAW || f->data == 0 || f->data == FORMAT_X24_8_32) return 0;
+    for (u32 n = 0; n < f->count; n++)
+        if (!(f->widths[n] == 32 && (f->kind == NUM_FLOAT || !has_floats(f))) && !(f->widths[n] == 8 && bytes)) return 0;
+    return 1;
+}
+
+/* The same as `components_of`. */
+static void plain_components(const struct format *f, const u32 *raw, u32 *c) {
+    if (f->widths[0] == 32) {
+        for (u32 n = 0; n < 4; n++) c[n] = raw[n];
+        return;
+    }
+    for (u32 n = 0; n < 4; n++) {
+        u32 byte = raw[0] >> 8 * n & 255;
+        c[n] = f->kind == NUM_UNORM ? UNORM_VALUES[byte] : byte;
+    }
+}
+
 /* Write a lane's result to its registers. */
 static void deliver(struct texels *x, u32 lane, const u32 *v, u32 count, u32 floats) {
     for (u32 n = 0; n < count; n++) {
@@ -666,6 +730,52 @@ static void deliver(struct texels *x, u32 lane, const u32 *v, u32 count, u32 flo
         if (x->flags & IS_UNPACKED) *to = half;
         else *to = high ? (*to & 0xffff) | half << 16 : (*to & 0xffff0000) | half;
     }
+}
+
+/* The dwords of all lanes' elements of `bytes` bytes; 0 after a fault. */
+static inline __attribute__((always_inline)) u32 elements(struct wave *w, const struct texels *x, u64 pc, struct slot *slot,
+                                                          u32 bytes, u32 raw[4][LANES]) {
+    for (u32 lane = 0; lane < LANES; lane++) {
+        u64 place = x->place[lane], offset = place - slot->start;
+        u32 found[4] = {0, 0, 0, 0};
+        if (place == NOWHERE || !(x->lanes >> lane & 1)) continue;
+        if (!(offset < slot->size && slot->size - offset >= bytes)) /* not in the allocation of the one before */
+            place = hw_place(w, place, bytes, 0, pc, lane, slot);
+        if (place == 0) return 0;
+        __builtin_memcpy(found, (const void *)place, bytes);
+        for (u32 n = 0; n < (bytes + 3) / 4; n++) raw[n][lane] = found[n];
+    }
+    return 1;
+}
+
+/* One plain element for each lane, or the `border`, all lanes together; 0 after a fault. */
+static u32 load_alone(struct wave *w, struct texels *x, u64 pc, struct slot *slot, const struct format *f, u32 one,
+                      const u32 *border) {
+    u32 raw[4][LANES] = {{0}}, fine, to = 0, mask = x->dmask ? x->dmask : 1;
+    switch (x->element_bytes) {
+        case 1: fine = elements(w, x, pc, slot, 1, raw); break;
+        case 2: fine = elements(w, x, pc, slot, 2, raw); break;
+        case 4: fine = elements(w, x, pc, slot, 4, raw); break;
+        case 8: fine = elements(w, x, pc, slot, 8, raw); break;
+        case 12: fine = elements(w, x, pc, slot, 12, raw); break;
+        default: fine = elements(w, x, pc, slot, 16, raw);
+    }
+    if (!fine) return 0;
+    for (u32 n = 0; n < 4; n++) {
+        if (!(mask >> n & 1)) continue;
+        u32 *data = &x->data[to++ * LANES], select = f->select[n], k = select - 4;
+        if (select < 4) {
+            for (u32 lane = 0; lane < LANES; lane++) data[lane] = select == 1 ? one : 0;
+        } else if (f->widths[0] == 32) {
+            for (u32 lane = 0; lane < LANES; lane++) data[lane] = x->place[lane] == NOWHERE ? border[n] : raw[k][lane];
+        } else {
+            for (u32 lane = 0; lane < LANES; lane++) {
+                u32 byte = raw[0][lane] >> 8 * k & 255;
+                data[lane] = x->place[lane] == NOWHERE ? border[n] : f->kind == NUM_UNORM ? UNORM_VALUES[byte] : byte;
+            }
+        }
+    }
+    return 1;
 }
 
 static u32 compared(u32 how, float reference, float value) {
@@ -681,6 +791,13 @@ HIDDEN u32 hw_texel_load(struct wave *w, struct texels *x, u64 pc, struct slot *
     u32 compare_at = (x->flags & HAS_OFFSET ? 1 : 0) + (x->flags & HAS_BIAS ? 1 : 0), one = floats ? 0x3f800000 : 1;
     u32 white = s.border == 2, opaque = s.border == 1 || white, chosen = 0;
     while (chosen < 3 && !(x->dmask >> chosen & 1)) chosen++;
+    u32 plain = is_plain(x, &f);
+    if (plain && x->taps == 1 && !(x->flags & (HAS_COMPARE | IS_HALVES)) && x->kind != KIND_GATHER) {
+        u32 border[4] = {0, 0, 0, 0};
+        for (u32 n = 0; n < 4; n++)
+            if (sampled && (white || (opaque && n == 3))) border[n] = one;
+        return load_alone(w, x, pc, slot, &f, one, border);
+    }
     for (u32 lane = 0; lane < LANES; lane++) {
         if (!(x->lanes >> lane & 1)) continue;
         u32 total[4] = {0, 0, 0, 0}, gathered[4] = {0, 0, 0, 0}, taken = 0;
@@ -692,7 +809,8 @@ HIDDEN u32 hw_texel_load(struct wave *w, struct texels *x, u64 pc, struct slot *
             u64 place = x->place[tap * LANES + lane];
             if (place != NOWHERE) {
                 if (!load_element(w, x, place, pc, lane, slot, raw)) return 0;
-                components_of(x, &f, raw, c);
+                if (plain) plain_components(&f, raw, c);
+                else components_of(x, &f, raw, c);
             } else if (sampled && x->flags & HAS_COMPARE) {
                 c[0] = white ? one : 0;
             }
@@ -733,12 +851,19 @@ HIDDEN u32 hw_texel_load(struct wave *w, struct texels *x, u64 pc, struct slot *
 /* Convert and store; 0 after a fault. */
 HIDDEN u32 hw_texel_store(struct wave *w, struct texels *x, u64 pc, struct slot *slot) {
     struct format f = format_found(x);
-    u32 mask = x->dmask ? x->dmask : 1;
+    u32 mask = x->dmask ? x->dmask : 1, whole_dwords = !(x->flags & (IS_HALVES | IS_RAW)) && is_plain(x, &f) && f.widths[0] == 32;
+    const u32 *rows[4] = {0, 0, 0, 0}; /* what goes to each component */
+    for (u32 n = 0; n < f.count; n++)
+        for (u32 k = 4; k-- > 0;)
+            if (f.select[k] == 4 + n && mask >> k & 1) rows[n] = &x->data[(u32)__builtin_popcount(mask & ((1u << k) - 1)) * LANES];
+            else if (f.select[k] == 4 + n) rows[n] = 0;
     for (u32 lane = 0; lane < LANES; lane++) {
         u64 place = x->place[lane];
         if (!(x->lanes >> lane & 1) || place == NOWHERE) continue;
         u32 given[4] = {0, 0, 0, 0}, raw[4] = {0, 0, 0, 0}, bit = 0;
-        for (u32 n = 0, from = 0; n < 4; n++) {
+        if (whole_dwords)
+            for (u32 n = 0; n < f.count; n++) raw[n] = rows[n] ? rows[n][lane] : 0;
+        for (u32 n = 0, from = 0; n < 4 && !whole_dwords; n++) {
             if (!(mask >> n & 1)) continue;
             if (x->flags & IS_HALVES) {
                 u32 word = x->data[(x->flags & IS_UNPACKED ? from : from / 2) * LANES + lane];
@@ -750,7 +875,7 @@ HIDDEN u32 hw_texel_store(struct wave *w, struct texels *x, u64 pc, struct slot 
             }
             from++;
         }
-        for (u32 n = 0; n < f.count; n++) { /* the way back of dst_sel: the first register that the component goes to */
+        for (u32 n = 0; n < f.count && !whole_dwords; n++) { /* the way back of dst_sel: the first register that the component goes to */
             u32 value = 0, width = f.widths[n];
             for (u32 k = 4; k-- > 0;)
                 if (x->flags & IS_RAW ? k == n : f.select[k] == 4 + n) value = given[k];
@@ -758,9 +883,18 @@ HIDDEN u32 hw_texel_store(struct wave *w, struct texels *x, u64 pc, struct slot 
             raw[bit / 32] |= field << bit % 32;
             bit += width;
         }
-        unsigned char *to = (unsigned char *)hw_place(w, place, x->element_bytes, WRITE, pc, lane, slot);
+        unsigned char *to = (unsigned char *)place;
+        u64 offset = place - slot->start;
+        if (!(offset < slot->size && slot->size - offset >= x->element_bytes)) /* not in the allocation of the one before */
+            to = (unsigned char *)hw_place(w, place, x->element_bytes, WRITE, pc, lane, slot);
         if (to == 0) return 0;
-        for (u32 n = 0; n < x->element_bytes; n++) to[n] = ((unsigned char *)raw)[n];
+        switch (x->element_bytes) {
+            case 4: __builtin_memcpy(to, raw, 4); break;
+            case 8: __builtin_memcpy(to, raw, 8); break;
+            case 16: __builtin_memcpy(to, raw, 16); break;
+            default:
+                for (u32 n = 0; n < x->element_bytes; n++) to[n] = ((unsigned char *)raw)[n];
+        }
     }
     return 1;
 }

@@ -2,8 +2,9 @@
 
 That is an address in constant memory, where first lie what AMD's run-time puts there for image instructions, the
 descriptor (T#, or V# for ``image1d_buffer_t``), channel type, channel order and width, and then the fields that
-Headwater's own device library reads (`headwater/opencl/library/image.cl`). A sampler is the address of its descriptor
-(S#); bits 4 to 9 of it are those of OpenCL's ``sampler_t``, for the same library.
+Headwater's own device library reads (`headwater/opencl/library/image.cl`): sizes and formats, and on chips without
+image instructions all. A sampler is the address of its descriptor (S#); bits 4 to 9 of it are those of OpenCL's
+``sampler_t``, for the same library.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.chips.gcn_isas import TRAITS
 from headwater.errors import LaunchError
 from headwater.isa.gcn import resources
+from headwater.opencl import samplers as opencl_samplers
 from headwater.runtime.images import PACKED
 
 if TYPE_CHECKING:
@@ -45,32 +47,32 @@ _KINDS = {
 }  # fmt: skip
 # The HSA's numbers of channel types and orders (hsa_ext_image.h), which ROCm's device library turns into OpenCL's.
 _HSA_TYPES = {
-    "snorm_int8": 0, "snorm_int16": 1, "unorm_int8": 2, "unorm_int16": 3, "signed_int8": 8, "signed_int16": 9,
+    "snorm_int8": 0, "snorm_int16": 1, "unorm_int8": 2, "unorm_int16": 3, "unorm_short_555": 5, "unorm_short_565": 6,
+    "unorm_int_101010": 7, "signed_int8": 8, "signed_int16": 9,
     "signed_int32": 10, "unsigned_int8": 11, "unsigned_int16": 12, "unsigned_int32": 13, "half_float": 14, "float": 15,
 }  # fmt: skip
 _HSA_ORDERS = {
     "a": 0, "r": 1, "rg": 3, "ra": 5, "rgb": 6, "rgba": 8, "bgra": 9, "argb": 10, "abgr": 11, "srgba": 14, "sbgra": 15,
     "intensity": 16, "luminance": 17, "depth": 18,
 }  # fmt: skip
-_SAMPLER_BITS = 6
-_CLAMPS = {
-    0: resources.CLAMP_LAST_TEXEL, 2: resources.CLAMP_LAST_TEXEL, 4: resources.CLAMP_BORDER, 6: resources.WRAP,
-    8: resources.MIRROR,
-}  # fmt: skip
-"""What addressing of OpenCL (CLK_ADDRESS_…) is to the hardware, as AMD's run-time has it."""
+_PACKED_FORMATS = {"unorm_short_565": "5_6_5", "unorm_short_555": "1_5_5_5", "unorm_int_101010": "2_10_10_10"}
+"""Blue is X in these, as in the lowest bits."""
 
 
 class BoundImage:
     """An image while a launch runs. ``pixels`` is what the kernel accesses: the image's own memory, or a copy where
-    that does not begin where a descriptor can say."""
+    that does not begin where a descriptor can say, or where a pixel has three channels: the copy has a fourth."""
 
     def __init__(self, image: Image, arg: ArgInfo, isa: str, *, described: bool) -> None:
         """``described``: the kernel has image instructions. LaunchError for images that have no descriptor."""
         self.image = image
-        self.copied = described and address(image.array) % _ADDRESS_UNIT != 0
+        unit = 1 if "buffer" in arg.type_name else _ADDRESS_UNIT
+        self._added = described and image.channel_order == "rgb" and image.channel_type not in PACKED
+        self.copied = described and (self._added or address(image.array) % unit != 0)
         self.pixels: Array = image.array
         if self.copied:
-            self.pixels = aligned_bytes(image.array.nbytes, _ADDRESS_UNIT).view(image.array.dtype)
+            nbytes = image.array.nbytes // 3 * 4 if self._added else image.array.nbytes
+            self.pixels = aligned_bytes(nbytes, _ADDRESS_UNIT).view(image.array.dtype)
         self.writes = arg.access != "read"
         if not described:
             image.refuse_unread()
@@ -95,33 +97,33 @@ class BoundImage:
 
     def copy_in(self) -> None:
         """Give a copy what the image holds."""
-        if self.copied:
+        if self._added:
+            self.pixels.reshape(-1, 4)[:, :3] = self.image.array.reshape(-1, 3)
+        elif self.copied:
             self.pixels[:] = self.image.array.reshape(-1)
 
     def copy_back(self) -> None:
         """Give the image what was written to a copy."""
-        if self.copied and self.writes:
+        if self._added and self.writes:
+            self.image.array.reshape(-1, 3)[:] = self.pixels.reshape(-1, 4)[:, :3]
+        elif self.copied and self.writes:
             self.image.array.reshape(-1)[:] = self.pixels
 
 
 def _format(image: Image) -> dict[str, int]:
+    selected = _SELECTS[image.channel_order]
     if image.channel_type in PACKED:
-        raise LaunchError(
-            f"images of {image.channel_type} are not passed to machine code", hint="give each channel an element"
-        )
-    channels = len({select for select in _SELECTS[image.channel_order] if select >= resources.SEL_X})
-    bits = 8 * image.array.dtype.itemsize
-    wanted = (bits,) * channels
-    number = next((n for n, known in resources.DATA_FORMATS.items() if known.widths == wanted), None)
-    if number is None:
-        raise LaunchError(
-            f"image instructions know no elements of {channels} times {bits} bits",
-            hint="add a fourth channel",
-        )
+        name = _PACKED_FORMATS[image.channel_type]
+        number = next(n for n, known in resources.DATA_FORMATS.items() if known.name == name)
+        selected = (_Z, _Y, _X, 1)
+    else:
+        channels = len({select for select in selected if select >= resources.SEL_X})
+        wanted = (8 * image.array.dtype.itemsize,) * (4 if channels == 3 else channels)
+        number = next(n for n, known in resources.DATA_FORMATS.items() if known.widths == wanted)
     kind = _KINDS[image.channel_type.partition("_")[0]]
     if image.channel_order.startswith("s"):
         kind = resources.SRGB
-    selects = dict(zip((f"dst_sel_{axis}" for axis in "xyzw"), _SELECTS[image.channel_order], strict=True))
+    selects = dict(zip((f"dst_sel_{axis}" for axis in "xyzw"), selected, strict=True))
     return {"data_format": number, "num_format": kind, **selects}
 
 
@@ -160,19 +162,10 @@ def _buffer(image: Image, pixels: Array, isa: str) -> int:
 @functools.cache
 def samplers() -> Array:
     """The descriptors of all samplers, 16 bytes each, at an address of whose bits none below 10 is set."""
-    memory = aligned_bytes(16 << _SAMPLER_BITS, 16 << _SAMPLER_BITS)
+    memory = aligned_bytes(16 << opencl_samplers.BITS, 16 << opencl_samplers.BITS)
     words = memory.view(np.uint32).reshape(-1, 4)
-    for bits in range(1 << _SAMPLER_BITS):
-        clamp = _CLAMPS.get(bits & 14, resources.CLAMP_LAST_TEXEL)
-        linear = resources.BILINEAR if bits & 0x20 else resources.POINT
-        made = resources.made(
-            resources.SAMPLER,
-            {
-                **{f"clamp_{axis}": clamp for axis in "xyz"}, "unnormalized": 1 - (bits & 1), "max_lod": 4095,
-                "mag_filter": linear, "min_filter": linear, "border": resources.BORDER_TRANSPARENT,
-            },
-        )  # fmt: skip
-        words[bits] = [made >> 32 * n & 0xFFFFFFFF for n in range(4)]
+    for bits in range(1 << opencl_samplers.BITS):
+        words[bits] = opencl_samplers.words(bits)
     return memory
 
 
