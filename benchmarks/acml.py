@@ -4,6 +4,7 @@
     python benchmarks/acml.py --chips hd4850,hd5870  # products on simulated chips beside published rates
     python benchmarks/acml.py --chips hd4850 --tune  # every candidate, to choose the block in headwater/acml/tuned.toml
     python benchmarks/acml.py --split 200            # matmul of random shapes beside the better of processor and GPU
+    python benchmarks/acml.py --transforms 100       # the same of Fourier transforms
     python benchmarks/acml.py --gpu [--tune]         # products and transforms of streams on an OpenCL GPU beside CuPy's
 
 ACML's C names are compared with SciPy's wrappers of the same routines over the same memory in Fortran's order. A chip's
@@ -27,6 +28,8 @@ import scipy.linalg
 from scipy.linalg import blas, lapack
 
 from headwater import acml
+from headwater.acml.costs import best
+from headwater.acml.offload import LEAST
 from headwater.acml.random import Generator
 
 
@@ -137,28 +140,52 @@ def by(way: Any, a: Any, b: Any) -> Any:
     return way.product(a, way.keep(b))
 
 
-def split(count: int, rounds: int) -> list[dict[str, object]]:
-    """Products of random shapes of float32 and float64: acml.matmul beside each way alone, transfers included."""
+def a_product(rng: np.random.Generator, number: int, ways: Any) -> tuple[str, Any, dict[str, Callable[[], Any]]]:
+    """One of float32 or float64 of a random shape: its text, the chosen ways, and the calls to time."""
+    from headwater.acml import split
+
+    m, n, k = (int(extent) for extent in np.exp(rng.uniform(np.log(8), np.log(6000), 3)))
+    dtype = np.dtype(np.float32 if number % 2 else np.float64)
+    a, b = (rng.random(shape).astype(dtype) for shape in ((m, k), (k, n)))
+    chosen = ways[:1]
+    if len(ways) > 1 and m * n * k >= split.small(dtype.char):
+        chosen = split.decided(m, n, k, dtype.char).chosen
+    sides = {way.name: partial(by, way, a, b) for way in ways} | {"ours": partial(acml.matmul, a, b)}
+    return f"{m} {n} {k} {dtype.name}", chosen, sides | {"again": partial(by, chosen[0], a, b)}
+
+
+def a_transform(rng: np.random.Generator, number: int, ways: Any) -> tuple[str, Any, dict[str, Callable[[], Any]]]:
+    """Like `a_product`: some sequences of random length, real or complex, of either precision."""
+    name = ("fft", "rfft")[number // 2 % 2]
+    count, n = int(np.exp(rng.uniform(0, np.log(300)))), int(np.exp(rng.uniform(np.log(32), np.log(1 << 20))))
+    count = max(1, min(count, (1 << 23) // n))
+    dtype = np.dtype(np.float32 if number % 2 else np.float64)
+    x = rng.random((count, n)).astype(dtype if name == "rfft" else np.result_type(dtype, np.complex64))
+    sides: dict[str, Callable[[], Any]] = {way.name: partial(way.transform, name, x) for way in ways}
+    ours = partial(getattr(acml, name), x)
+    for _ in range(2 * len(ways)):
+        ours()  # each way is tried twice
+    times = {way.name: best(sides[way.name]) for way in ways}
+    chosen = [min(ways, key=lambda way: times[way.name])] if x.size >= LEAST else ways[:1]
+    return f"{name} {count} x {n} {x.dtype.name}", chosen, sides | {"ours": ours, "again": sides[chosen[0].name]}
+
+
+def split(count: int, rounds: int, case: Any) -> list[dict[str, object]]:
+    """Random cases by `headwater.acml` beside each way alone, transfers included, and beside the chosen way again,
+    which tells how much a ratio varies where there is no difference."""
     from headwater.acml import split
 
     ways = split.present()
     rng = np.random.default_rng(0)
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     for number in range(count):
-        m, n, k = (int(extent) for extent in np.exp(rng.uniform(np.log(8), np.log(6000), 3)))
-        dtype = np.dtype(np.float32 if number % 2 else np.float64)
-        a, b = (rng.random(shape).astype(dtype) for shape in ((m, k), (k, n)))
-        chosen = ways[:1]
-        if len(ways) > 1 and m * n * k >= split.small(dtype.char):
-            chosen = split.decided(m, n, k, dtype.char).chosen
-        sides = {way.name: partial(by, way, a, b) for way in ways} | {"matmul": partial(acml.matmul, a, b)}
-        sides["again"] = partial(by, chosen[0], a, b)  # how much a ratio varies where there is no difference
+        text, chosen, sides = case(rng, number, ways)
         for side in sides.values():  # GPUs get memory and kernels
             side()
         times: dict[str, list[float]] = {name: [] for name in sides}
         until = time.perf_counter() + 1.5
         for turn in range(6 * rounds):
-            if turn >= 8 and ((turn >= rounds and min(times["matmul"]) > 1e-3) or time.perf_counter() > until):
+            if turn >= 8 and ((turn >= rounds and min(times["ours"]) > 1e-3) or time.perf_counter() > until):
                 break
             names = list(sides)
             for name in names[turn % len(names) :] + names[: turn % len(names)]:
@@ -169,14 +196,13 @@ def split(count: int, rounds: int) -> list[dict[str, object]]:
                 times[name].append(time.perf_counter() - begin)
         later = {name: statistics.median(values[-max(rounds // 2, 4) :]) for name, values in times.items()}
         better = min(later[way.name] for way in ways)
-        first = min(times[way.name][0] for way in ways) / times["matmul"][0]
-        rows.append({"m": m, "n": n, "k": k, "type": dtype.name, "chosen": [way.name for way in chosen],
-                     "first": first, "ratio": better / later["matmul"],
-                     "same": later[chosen[0].name] / later["again"],
+        first = min(times[way.name][0] for way in ways) / times["ours"][0]
+        rows.append({"case": text, "chosen": [way.name for way in chosen], "first": first,
+                     "ratio": better / later["ours"], "same": later[chosen[0].name] / later["again"],
                      "lost": later[chosen[0].name] / better, **later})  # fmt: skip
     ratios, same, lost = (np.array([row[name] for row in rows], float) for name in ("ratio", "same", "lost"))
-    slow = np.array([row["matmul"] for row in rows], float) >= 1e-3
-    print(f"ways: {', '.join(way.name for way in ways)}; better way's time / matmul's, of {count} shapes")
+    slow = np.array([row["ours"] for row in rows], float) >= 1e-3
+    print(f"ways: {', '.join(way.name for way in ways)}; better way's time / ours, of {count} cases")
     for label, part in (("all", ratios), ("of 1 ms and more", ratios[slow]), ("shorter", ratios[~slow]),
                         ("one way twice", same)):  # fmt: skip
         if len(part):
@@ -186,8 +212,8 @@ def split(count: int, rounds: int) -> list[dict[str, object]]:
           f"{(lost > 1).sum()}, at most {lost.max():.2f} times slower")  # fmt: skip
     for row in sorted(rows, key=lambda row: float(row["ratio"]))[:12]:
         texts = (f"{name} {value * 1e6:.0f} µs" for name, value in row.items() if name in (*sides,))
-        print(f"{row['ratio']:.3f} first {row['first']:.2f}", row["m"], row["n"], row["k"], row["type"],
-              "by", "+".join(row["chosen"]), *texts)  # fmt: skip
+        by_ways = "+".join(row["chosen"])
+        print(f"{row['ratio']:.3f} first {row['first']:.2f}", row["case"], "by", by_ways, *texts)
     return rows
 
 
@@ -282,12 +308,15 @@ def main() -> None:
     parser.add_argument("--chips", default="", help="simulated chips instead of this processor")
     parser.add_argument("--tune", action="store_true", help="every candidate of a chip's kernel")
     parser.add_argument("--split", type=int, default=0, help="so many random shapes of products by any way")
+    parser.add_argument("--transforms", type=int, default=0, help="so many random transforms by any way")
     parser.add_argument("--gpu", action="store_true", help="products and transforms of data on an OpenCL GPU")
     parser.add_argument("--size", type=int, default=0, help="rows and columns of a chip's product")
     parser.add_argument("--json", default="", help="write all measurements to this file")
     args = parser.parse_args()
     if args.split:
-        rows = split(args.split, args.rounds)
+        rows = split(args.split, args.rounds, a_product)
+    elif args.transforms:
+        rows = split(args.transforms, args.rounds, a_transform)
     elif args.gpu:
         rows = on_gpu(args.tune, args.rounds)
     elif args.chips:

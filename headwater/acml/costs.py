@@ -13,19 +13,30 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from math import exp, log
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from headwater.base import cache
 
-if TYPE_CHECKING:
-    from headwater.acml.split import Way
-
 _FORMAT = "acml costs 1"
 SIZES = (32, 128, 512, 1024)
 """Square products that rates are measured with; a size is left out where the one before took longer than LONG."""
 LONG = 0.3
+
+
+class Measurable(Protocol):
+    """What is measured of a way to compute (`headwater.acml.split.Way`)."""
+
+    name: str
+    moves: bool
+    costs: dict[np.dtype[Any], Costs]
+
+    @property
+    def version(self) -> str: ...
+    def keep(self, b: Any) -> Any: ...
+    def product(self, a: Any, kept: Any) -> Any: ...
+    def there_and_back(self, a: Any) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -83,7 +94,7 @@ def kept(names: tuple[str, ...], measured: Callable[[], dict[str, Any]]) -> dict
     return found
 
 
-def of(way: Way, dtype: np.dtype[Any]) -> Costs:
+def of(way: Measurable, dtype: np.dtype[Any]) -> Costs:
     """The costs of a way, from the cache or measured now; a call costs no look at the cache twice."""
     found = way.costs.get(dtype)
     if found is None:
@@ -93,7 +104,7 @@ def of(way: Way, dtype: np.dtype[Any]) -> Costs:
     return found
 
 
-def measure(way: Way, dtype: np.dtype[Any]) -> Costs:
+def measure(way: Measurable, dtype: np.dtype[Any]) -> Costs:
     """Time products of growing size, and arrays on their way."""
     one = np.ones((1, 1), dtype)
     start = best(lambda: way.product(one, way.keep(one)))

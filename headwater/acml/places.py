@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, wraps
 from importlib import import_module
+from math import inf
 from typing import Any
+
+from numpy import ndarray
 
 USUAL = {
     **dict.fromkeys(
@@ -24,7 +27,7 @@ USUAL = {
 """Names of NumPy and SciPy, and the module whose function works on arrays."""
 _TRANSFORMS = {f"{inverse}{kind}fft{end}" for kind in ("", "r", "h") for end in ("", "2", "n") for inverse in ("", "i")}
 ON_STREAMS = {"solve", "lu_factor", "cholesky", "qr"} | (_TRANSFORMS & set(USUAL))
-"""Those of SciPy that have kernels for streams too."""
+"""Those of SciPy that have kernels for streams too; a GPU may make transforms of arrays (`headwater.acml.offload`)."""
 
 
 @cache
@@ -64,13 +67,18 @@ def _for_both(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which for streams is ours. NumPy's know streams themselves."""
     if USUAL[name] == "numpy" or name not in ON_STREAMS:
         return function
+    from headwater.acml.offload import LEAST, transform
     from headwater.acml.streams.dispatch import solver
     from headwater.runtime import Stream
+
+    least = LEAST if name in _TRANSFORMS else inf
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         if Stream in map(type, args) or (options and Stream in map(type, options.values())):
             return solver(name)(*args, **options)
+        if args and type(args[0]) is ndarray and args[0].size >= least:
+            return transform(name, function, args, options)
         return function(*args, **options)
 
     return call

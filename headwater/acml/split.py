@@ -57,6 +57,11 @@ class Way:
         """The product as an array."""
         return np.matmul(a, kept, out=out)
 
+    def transform(self, name: str, x: Array, *args: Any, **options: Any) -> Array:
+        """The Fourier transform of that name in `scipy.fft`, as an array."""
+        found: Array = getattr(import_module("scipy.fft"), name)(x, *args, **options)
+        return found
+
     def there_and_back(self, a: Array) -> None:
         """Copy an array to the way's memory and back."""
 
@@ -85,6 +90,12 @@ class DeviceWay(Way):
         found: Array = matmul(stream(np.ascontiguousarray(a), device=self.device), kept).read(out)
         return found
 
+    def transform(self, name: str, x: Array, *args: Any, **options: Any) -> Array:
+        from headwater.acml.streams.dispatch import solver
+
+        found: Array = solver(name)(stream(np.ascontiguousarray(x), device=self.device), *args, **options).read()
+        return found
+
     def there_and_back(self, a: Array) -> None:
         stream(a, device=self.device).read()
 
@@ -111,6 +122,11 @@ class CupyWay(Way):
 
     def product(self, a: Array, kept: Any, out: Array | None = None) -> Array:
         found: Array = self.library.asnumpy(self.library.matmul(self.library.asarray(a), kept), out=out)
+        return found
+
+    def transform(self, name: str, x: Array, *args: Any, **options: Any) -> Array:
+        made = getattr(import_module("cupyx.scipy.fft"), name)(self.library.asarray(x), *args, **options)
+        found: Array = self.library.asnumpy(made)
         return found
 
     def there_and_back(self, a: Array) -> None:

@@ -1,0 +1,67 @@
+"""Input: a Fourier transform of an array. Output: its result, by the processor or by this machine's GPU, whichever was
+faster for transforms of that kind and size.
+
+Nothing is predicted: the first calls of a kind and size try each way in turn, and later ones take the fastest. Short
+arrays never come here, so that whoever transforms nothing large waits for no GPU's library.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from math import inf
+from typing import Any
+
+from headwater.acml import split
+from headwater.acml.split import TRIES, Way
+
+LEAST = 1 << 15
+"""Elements from which on a GPU is tried: SciPy transforms fewer in about the time that CuPy takes to copy them to an
+NVIDIA H200 and back (0.2 to 0.3 ms)."""
+_OPTIONS = {"n", "s", "axis", "axes", "norm", "overwrite_x"}
+"""What the transforms of a GPU take beside the array; a call with others is SciPy's."""
+
+
+class Choice:
+    """How transforms of one kind and size are computed."""
+
+    def __init__(self, ways: tuple[Way, ...]) -> None:
+        self.left = [*ways] * TRIES
+        self.seconds = dict.fromkeys(ways, inf)
+        self.processor = ways[0]
+        self.chosen = self.processor
+
+    def __call__(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """The transform of ``args[0]``; ``function`` is SciPy's of that name."""
+        trial = bool(self.left)
+        way = self.left.pop(0) if trial else self.chosen  # pop is atomic: other threads take the next ones
+        if way is self.processor and not trial:
+            return function(*args, **options)
+        begin = time.perf_counter()
+        try:
+            found = function(*args, **options) if way is self.processor else way.transform(name, *args, **options)
+        except Exception:
+            if way is self.processor:
+                raise
+            # the GPU's memory does not suffice, its library lacks something, or the call is wrong, as SciPy will say
+            self.left, self.chosen = [], self.processor
+            return function(*args, **options)
+        self.seconds[way] = min(self.seconds[way], time.perf_counter() - begin)
+        if trial and not self.left:
+            self.chosen = min(self.seconds, key=lambda way: self.seconds[way])
+        return found
+
+
+@lru_cache(maxsize=4096)
+def _choice(ways: tuple[Way, ...], name: str, shape: tuple[int, ...], kind: str, rest: str) -> Choice:
+    return Choice(ways)
+
+
+def transform(name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """``function(*args, **options)``, SciPy's transform of that name of the array ``args[0]``, by the fastest way."""
+    ways, x = split.present(), args[0]
+    if len(ways) == 1 or x.dtype.char not in "fdFD" or not x.dtype.isnative or not options.keys() <= _OPTIONS:
+        return function(*args, **options)
+    rest = repr((args[1:], sorted(options.items())))
+    return _choice(ways, name, x.shape, x.dtype.char, rest)(name, function, args, options)
