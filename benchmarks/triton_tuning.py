@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-SCRIPT = '''
+SCRIPT = """
 import resource, time
 import torch
 import triton
@@ -71,7 +71,7 @@ seconds = time.perf_counter() - start
 assert torch.allclose(out, a.float() @ b.float(), atol=0.05, rtol=1e-2)
 worker.stop_all()
 print(len(CONFIGS), seconds, used() - before, compiling, str(product.best_config).replace(" ", ""))
-'''
+"""
 
 
 def main() -> int:

@@ -96,6 +96,8 @@ def test_masks(short, whole):
         ("sample_resource(2)_sampler(0) r0, r1", "resource 2 is not declared", 1),
         ("set_relop(foo) r0, r1, r2", "_relop(foo)", 1),
         ("mov r0, vTid0", "vTid is for compute shaders", 9),
+        ("mov r0, r65536", "r65536 is no register: IL's numbers of registers are at most 65535", 9),
+        ("dcl_literal l123456, 1, 2, 3, 4", "at most 65535", 13),
         ("dadd r0.x, r1, r2", "dadd writes a double", 6),
     ],
 )
@@ -123,6 +125,21 @@ def test_errors_of_whole_programs(source, message):
     with pytest.raises(SourceError) as caught:
         check(parse(source))
     assert message in caught.value.message
+
+
+def test_numbers_of_five_digits():
+    """Up to IL's largest, in comments and numbers of other kinds, and with zeros in front."""
+    text = "il_cs_2_0 ; r70000\ndcl_num_thread_per_group 64\ndcl_literal l0, 70000, 0x77777, 0, 70000.5\n"
+    text += "mov r65535, l0\nmov r0000000070, r65535\nend\n"
+    assert check(parse(text)) is not None
+
+
+def test_a_register_that_il_does_not_have_is_told_alone():
+    """Such a program is large: nothing else is read."""
+    with pytest.raises(SourceError) as caught:
+        parse("il_ps_2_0\nmovv r0, r1\nmov r0, r1\r\n  mov r100000, r0\nend\n", "k.il")
+    assert "movv" not in str(caught.value)
+    assert (caught.value.span.line, caught.value.span.column) == (4, 7)
 
 
 def test_every_faulty_line_is_told():
