@@ -19,10 +19,11 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from headwater.base.ownership import examine, is_foreign, is_ours
 from headwater.errors import HeadwaterError, ResourceError
@@ -116,13 +117,20 @@ def digest(data: bytes) -> str:
 
 
 def _sha256() -> Any:
-    """Python's own SHA-256: ``hashlib`` loads OpenSSL, which takes longer than all the hashing here."""
+    return _hash_function()()
+
+
+@cache
+def _hash_function() -> Callable[[], Any]:
+    """Python's own SHA-256: ``hashlib`` loads OpenSSL, which takes longer than all the hashing here. Which module has
+    it depends on Python's version; a search for one that is missing takes longer than a key."""
     for name in ("_sha2", "_sha256"):
         try:
-            return import_module(name).sha256()
+            made: Callable[[], Any] = import_module(name).sha256
         except ImportError:
             continue
-    return import_module("hashlib").sha256()
+        return made
+    return cast("Callable[[], Any]", import_module("hashlib").sha256)
 
 
 def _last_use(entry: Path) -> float:
@@ -449,7 +457,7 @@ class Cache:
             if records <= _COMPACT_RECORDS:
                 with open(usage, "rb") as file:
                     data = file.read()
-                total = sum(int(data[i : i + _RECORD]) for i in range(0, len(data) - _RECORD + 1, _RECORD))
+                total = sum(map(int, data[: len(data) // _RECORD * _RECORD].split()))
                 if total <= self.limit:
                     return
             self._evict(root, keep)

@@ -133,6 +133,12 @@ def test_clear_and_stats(store: Cache) -> None:
     assert store.stats().bytes == 0
 
 
+def test_keys_look_for_no_modules(monkeypatch) -> None:
+    """The search for a module that this version of Python does not have takes longer than the hashing."""
+    monkeypatch.setattr(cache, "import_module", lambda name: pytest.fail(f"{name} is looked for"))
+    assert cache.key("a", "b") == KEY
+
+
 def test_what_cannot_be_removed_is_told(store: Cache, monkeypatch) -> None:
     for i in range(3):
         store.put(cache.key(str(i)), {"data": b"x" * 10})
