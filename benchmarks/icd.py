@@ -5,6 +5,7 @@
 Both sides run in turn in processes of their own, several times; medians are printed. `launch` is a small launch that is
 waited for, `enqueue` one that is not, `argument` and `count` are clSetKernelArg and a change of a reference count,
 `add` is a sum of two arrays and `start` the time from loading the library to the list of devices, with a warm cache.
+`build` is a small program that no cache has, from its source to the end of its first launch.
 """
 
 from __future__ import annotations
@@ -47,7 +48,12 @@ def python_side(device: str, elements: int) -> dict[str, float]:
             times.append(time.perf_counter() - start)
         return statistics.median(times) * 1e6
 
+    def build() -> None:
+        text = SOURCE.replace("b[i];", f"b[i] * {time.monotonic_ns() // 1000}.0f;")
+        hw.compile(text, device=device).add[(64,), (64,)](a, b, c)
+
     return {
+        "build": median(build, 11),
         "launch": median(lambda: program.add[(64,), (64,)](a, b, c), 2000),
         "add": median(lambda: program.add[(elements,)](a, b, c), 15),
     }
@@ -112,6 +118,7 @@ def main() -> int:
         return 0
     ours, python = medians["platform"], medians["python"]
     print(f"start                 {ours['start'] / 1e6:8.2f} s")
+    print(f"build                 {ours['build'] / 1e3:8.1f} ms, by the Python API {python['build'] / 1e3:.1f} ms")
     print(f"launch and wait       {ours['launch']:8.2f} µs, by the Python API {python['launch']:.2f} µs")
     print(f"enqueue               {ours['enqueue']:8.2f} µs")
     print(f"set an argument       {ours['argument']:8.3f} µs")
