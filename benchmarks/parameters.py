@@ -5,8 +5,8 @@ Usage: python -m benchmarks.parameters [PART-OF-A-NAME …]
 Parameters are the constants that the model's modules compute with, the figures of chips' files that they read, and
 those of the kinds of memory. They are found in these modules' sources, so that a new one cannot be forgotten. Rows are
 small ones that are not held out; each is recorded once and replayed with a parameter doubled, and if that does not move
-it, or cannot be, halved. Exits with 1 if a parameter moves none of them and is not in `UNMOVED`, which says why, or if
-it does not say where it comes from.
+it, or cannot be, halved, then divided by 16. How far it is stands on standard error. Exits with 1 if a parameter moves
+none of them and is not in `UNMOVED`, which says why, or if it does not say where it comes from.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -33,8 +34,11 @@ ROWS: Final = (
     *("copy-float-hd5870", "copy-float4-hd5870", "copy-float-complete-path-hd5870", "lds-linear-hd5870"),
     *("constant-dynamic-hd5870", "shoc-reduction-float32-hd5870", "mi300a-vectoradd-2048", "perftest-2-linear-r9-390x"),
     *("peak-float64-radeon-vii", "matrix-f16-mi210", "perftest-1-random-r9-390x", "shoc-md-float64-hd7970"),
+    *("mi300a-matrixtranspose-2048", "sha256d-hd5970", "sgemm-hd4850"),
 )
 """Of both families, each with another bottleneck."""
+_FACTORS: Final = (2, 0.5, 1 / 16)
+"""The last one is for a memory-side cache, which rows as small as these do not fill."""
 _READERS: Final[tuple[tuple[ModuleType, tuple[Callable[..., Any], ...]], ...]] = (
     (rules, (rules.chip_numbers,)),
     (vliw_rules, (vliw_rules.chip_numbers, vliw_rules.Table)),
@@ -54,6 +58,21 @@ UNMOVED: Final = {
     "vliw_rules.PIXELS_OF_BACK_END": "(no row waits for its render back-ends)",
     "rules.LINE_CYCLES": "(0, and no row reads so many lines at once that 1 were more than their banks take)",
     "rules.UNIFORM_CYCLES": "(no row's lanes all load one address that lies in the L1)",
+    "cost._CMPSWAP_CYCLES": "(no row compares and swaps)",
+    "chip.compute.wavefront_size": "(machine code depends on it, so that a recording is refused)",
+    "chip.compute.work_group_size": "(limits launches, and takes no time)",
+    "chip.registers.vgprs_per_wavefront": "(limits kernels, and takes no time)",
+    "chip.registers.sgprs_per_wavefront": "(limits kernels, and takes no time)",
+    "chip.local_memory.work_group_bytes": "(limits launches, and takes no time)",
+    "chip.local_memory.banks": "(conflicts are counted when a launch is recorded)",
+    "chip.rates.float16": "(of estimates' peaks; packed instructions run at the full rate)",
+    "chip.registers.sgprs": "(scalar registers limit no row's occupancy)",
+    "chip.registers.sgpr_granule": "(scalar registers limit no row's occupancy)",
+    "chip.caches.scalar_bytes": "(no row fills scalar or constant caches)",
+    "chip.caches.vertex_bytes": "(no row with a kernel has vertex fetches)",
+    "chip.caches.memory_side_ways": "(no row fills the memory-side cache unevenly)",
+    "chip.features.stack_entries": "(the stack limits no row's occupancy)",
+    "chip.features.render_back_ends": "(no row waits for its render back-ends)",
 }
 """Parameters that these rows cannot show, and why."""
 _TABLES: Final = ("compute", "rates", "registers", "local_memory", "caches", "memory", "latencies", "features", "link")
@@ -167,7 +186,7 @@ def _scaled(value: Any, factor: float) -> Any:
 def effect(parameter: Parameter, recorded: dict[str, tuple[Row, Launch, float]]) -> tuple[str, float] | None:
     """The first row whose published value it moves, and by how much; None if there is none."""
     for name, (row, launch, value) in recorded.items():
-        for factor in (2, 0.5):
+        for factor in _FACTORS:
             try:
                 with _set(parameter, validation.chip_of(row.data), factor) as chip:
                     new = validation.published(row.data, launch.report(chip))
@@ -184,17 +203,24 @@ def record(row: Row) -> tuple[Row, Launch, float]:
     return row, launch, validation.published(row.data, launch.report(validation.chip_of(row.data)))
 
 
+def _progress(text: str) -> None:
+    print(f"{time.process_time():6.0f} s  {text}", file=sys.stderr, flush=True)
+
+
 def main() -> int:
     """Print the table."""
     words = sys.argv[1:]
     known = {row.id: row for row in rows()}
     assert all(known[name].side != "held out" for name in ROWS)
-    recorded = {name: record(known[name]) for name in ROWS}
+    recorded = {}
+    for number, name in enumerate(ROWS, 1):
+        _progress(f"recording row {number} of {len(ROWS)}: {name}")
+        recorded[name] = record(known[name])
+    chosen = [one for one in every() if all(word in one.name for word in words)]
     print("| parameter | source | row moved | by |", "|---|---|---|--:|", sep="\n")
     failed = False
-    for parameter in every():
-        if not all(word in parameter.name for word in words):
-            continue
+    for number, parameter in enumerate(chosen, 1):
+        _progress(f"parameter {number} of {len(chosen)}: {parameter.name}")
         found = effect(parameter, recorded)
         failed |= (found is None and parameter.name not in UNMOVED) or not parameter.source
         name, by = found or (UNMOVED.get(parameter.name, "–"), 0.0)
