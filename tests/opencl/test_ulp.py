@@ -99,6 +99,9 @@ def test_special_cases(code):
         value, wanted = float(got[0]), largest if wanted is None else wanted
         close = math.isclose(value, wanted, rel_tol=1e-3) and math.copysign(1, value) == math.copysign(1, wanted)
         assert close or (math.isnan(value) and math.isnan(wanted)), f"{name}{given} gives {value}, not {wanted}"
+    smallest = {"Dh": 2.0**-24, "f": 2.0**-149, "d": 2.0**-1074}[code]
+    (got,) = compile_function("nextafter", f"{code} {code}", code)(np.array([-smallest, smallest]), np.array([1.0, -1]))
+    assert [math.copysign(1, value) for value in got] == [-1, 1] and not got.any()
 
 
 @pytest.mark.parametrize("code", ["f", "d"])

@@ -83,7 +83,7 @@ PURE T nextafter(T x, T y) {
   I ka = a < 0 ? (I)((U)1 << (8 * sizeof(T) - 1)) - a : a;
   I kb = b < 0 ? (I)((U)1 << (8 * sizeof(T) - 1)) - b : b;
   I step = ka < kb ? ka + 1 : ka - 1;
-  I bits = step < 0 ? (I)((U)1 << (8 * sizeof(T) - 1)) - step : step;
+  I bits = step < 0 || (step == 0 && a < 0) ? (I)((U)1 << (8 * sizeof(T) - 1)) - step : step;
   T r = ka == kb ? y : AS_T(bits);
   return x != x || y != y ? x + y : r;
 }

@@ -56,7 +56,7 @@ PURE half nextafter(half x, half y) {
   int a = as_short(x), b = as_short(y);
   int ka = a < 0 ? -(a & 0x7fff) : a, kb = b < 0 ? -(b & 0x7fff) : b;
   int step = ka < kb ? ka + 1 : ka - 1;
-  half r = as_half((short)(step < 0 ? -step | 0x8000 : step));
+  half r = as_half((short)(step < 0 || (step == 0 && a < 0) ? -step | 0x8000 : step));
   r = ka == kb ? y : r;
   return x != x ? x : y != y ? y : r;
 }
