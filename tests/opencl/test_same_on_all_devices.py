@@ -57,6 +57,26 @@ def test_memory_may_be_read_as_another_type_than_it_was_written(device, options)
     assert found[:4] == [0x40000000, 0x40200000, 0x63, 0x70009]
 
 
+EXPONENTS = """kernel void k(global int *o, global const float *x, global float *parts) {
+  int i = get_global_id(0), e;
+  parts[3 * i] = frexp(x[i], &e);
+  parts[3 * i + 1] = logb(x[i]);
+  parts[3 * i + 2] = ldexp(x[i], 149);
+  o[2 * i] = e;
+  o[2 * i + 1] = ilogb(x[i]);
+}"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd5870", "hd7970"])  # these chips flush denormals
+def test_exponents_of_denormals_are_theirs(device):
+    x, parts = np.array([2**-149, -3 * 2**-140, 2**-127, -(2**-126)], np.float32), np.zeros((4, 3), np.float32)
+    found = ran(EXPONENTS, device, x, parts)
+    mantissas, exponents = np.frexp(x)
+    assert found[::2] == exponents.tolist()
+    assert found[1::2] == (exponents - 1).tolist()
+    assert (parts == np.stack([mantissas, exponents - 1, np.ldexp(x, 149)], 1)).all()
+
+
 @pytest.mark.parametrize("group", [1, 16])
 @pytest.mark.parametrize("device", DEVICES)
 def test_loops_may_stride_up_to_the_launchs_size(device, group):

@@ -13,12 +13,17 @@
 
 /* ---- exponents */
 HELPER int exponent_of(U magnitude) { return (int)(magnitude >> MANTISSA); }
+/* A denormal number, 2 to the power of DENORMAL_UP times as large: without arithmetic that flushes it on some chips. */
+#define DENORMAL_UP (BIAS - 1 + MANTISSA)
+HELPER U normalised(U magnitude) {
+  return AS_U(AS_T(magnitude | (U)(BIAS + MANTISSA) << MANTISSA) - TWO_TO(MANTISSA));
+}
 
 PURE int ilogb(T x) {
   U a = AS_U(x) & MAGNITUDE;
   bool tiny = a < (U)1 << MANTISSA;
-  U n = tiny ? AS_U(AS_T(a) * TWO_TO(MANTISSA + 1)) : a;
-  int e = exponent_of(n) - BIAS - (tiny ? MANTISSA + 1 : 0);
+  U n = tiny ? normalised(a) : a;
+  int e = exponent_of(n) - BIAS - (tiny ? DENORMAL_UP : 0);
   return a == 0 ? FP_ILOGB0 : a > INF_BITS ? FP_ILOGBNAN : a == INF_BITS ? INT_MAX : e;
 }
 PURE T logb(T x) {
@@ -29,10 +34,10 @@ PURE T logb(T x) {
 PURE T ldexp(T x, int n) {
   U a = AS_U(x) & MAGNITUDE, sign = AS_U(x) & ~MAGNITUDE;
   bool tiny = a < (U)1 << MANTISSA;
-  U m = tiny ? AS_U(AS_T(a) * TWO_TO(MANTISSA + 1)) : a;
+  U m = tiny ? normalised(a) : a;
   /* Beyond these bounds the result is 0 or infinity whatever x. */
   n = n > 3 * EXPONENTS ? 3 * EXPONENTS : n < -3 * EXPONENTS ? -3 * EXPONENTS : n;
-  int e = exponent_of(m) - (tiny ? MANTISSA + 1 : 0) + n;
+  int e = exponent_of(m) - (tiny ? DENORMAL_UP : 0) + n;
   /* Results below the normal range are made 64 binades higher and scaled down, so that they round once. */
   bool low = e <= 0;
   int at = low ? e + 64 : e;
@@ -45,9 +50,9 @@ PURE T ldexp(T x, int n) {
 HELPER T frexp_core(T x, private int *exponent) {
   U a = AS_U(x) & MAGNITUDE;
   bool tiny = a < (U)1 << MANTISSA, special = a == 0 || a >= INF_BITS;
-  U m = tiny ? AS_U(x * TWO_TO(MANTISSA + 1)) : AS_U(x);
-  *exponent = special ? 0 : exponent_of(m & MAGNITUDE) - (BIAS - 1) - (tiny ? MANTISSA + 1 : 0);
-  return special ? x : AS_T((m & ~INF_BITS) | (U)(BIAS - 1) << MANTISSA);
+  U m = tiny ? normalised(a) : a;
+  *exponent = special ? 0 : exponent_of(m) - (BIAS - 1) - (tiny ? DENORMAL_UP : 0);
+  return special ? x : AS_T((m & ~INF_BITS) | (U)(BIAS - 1) << MANTISSA | (AS_U(x) & ~MAGNITUDE));
 }
 #define FREXP(space) \
   OVER T frexp(T x, space int *exponent) { \
