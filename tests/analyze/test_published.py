@@ -156,10 +156,10 @@ def test_the_picture_has_every_simulated_row_and_marks_fitted_ones():
 
 
 def test_the_command(capsys):
-    assert main(["validate", "copy-*", "--json"]) == 0
+    assert main(["validate", "copy-float*-hd5870", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert {row["id"] for row in rows} >= {"copy-float-hd5870", "copy-float4-hd5870"}
-    assert main(["validate", "copy-*"]) == 0
+    assert main(["validate", "copy-float*-hd5870"]) == 0
     shown = capsys.readouterr().out
     row = next(row for row in ROWS if row.id == "copy-float-hd5870")
     assert f"{validation.estimate_row(row).error:+.0%}" in shown

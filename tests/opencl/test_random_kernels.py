@@ -10,7 +10,7 @@ from verification.fuzz_opencl import Against, check, fuzz, main
 from verification.random_kernels import random_case
 
 
-@pytest.mark.parametrize("seed", range(1000, 1012))
+@pytest.mark.parametrize("seed", range(1000, 1006))
 def test_layouts_agree(seed):
     assert check(seed, Against()) == []
 
