@@ -152,7 +152,7 @@ def _update(t: Context, update: Update, pointer: str, operands: dict[str, Wide])
     b, what, nbytes = t.b, update.what, update.nbytes
     shared = not update.how & (LDS | GDS)
     kind = f"i{8 * nbytes}"
-    simple = getattr(what, "atomic", "")
+    simple = what.atomic
     data = operands.get("DATA")
     if shared and simple in _RMW and isinstance(data, Value) and BITS[data.type] == 8 * nbytes:
         return b.emit(f"atomicrmw {simple} ptr {pointer}, {kind} {data.text} monotonic, align {nbytes}")

@@ -93,23 +93,19 @@ class Semantics:
     @property
     def is_atomic(self) -> bool:
         """Whether memory is read and written as one operation."""
-        return any(target == "MEM" for target, _ in self.assignments)
+        return self._new_memory is not None
+
+    @property
+    def _new_memory(self) -> Node | None:
+        """What an atomic instruction writes to memory."""
+        return next((node for target, node in self.assignments if target == "MEM"), None)
 
     @property
     def atomic(self) -> str:
         """LLVM's ``atomicrmw`` operation that MEM's new value is, with DATA as its operand, or an empty string: then it
         is an expression over MEM and the operands."""
-        node = next((n for target, n in self.assignments if target == "MEM"), None)
+        node = self._new_memory
         return _atomic(node) if node else ""
-
-    @property
-    def exchange(self) -> tuple[Node, Node] | None:
-        """Of a compare-and-swap on integers what memory is compared with and what it becomes if they are equal."""
-        node = next((n for target, n in self.assignments if target == "MEM"), None)
-        if node is None or node.op != "select" or node.args[0].op != "eq" or is_float(node.type):
-            return None
-        condition, new, old = node.args
-        return (condition.args[1], new) if _plain(old) == "MEM" == _plain(condition.args[0]) else None
 
     @property
     def update(self) -> str:
@@ -126,7 +122,7 @@ class Semantics:
 
     @property
     def _update(self) -> tuple[str, str]:
-        node = next((n for target, n in self.assignments if target == "MEM"), None)
+        node = self._new_memory
         if node is None:
             return "", ""
         node = _settled(node)
@@ -219,18 +215,14 @@ class Mode:
 def _atomic(node: Node) -> str:
     """The ``atomicrmw`` operation of MEM's new value."""
     node = _settled(node)
-    plain = [_plain(a) for a in node.args]
     if node.op == "operand" and node.name == "DATA":
         return "xchg"
-    if plain == ["MEM", "DATA"]:
-        names = {"fadd": "fadd", "add": "add", "sub": "sub", "and": "and", "or": "or", "xor": "xor"}
-        if node.op in names:
-            return names[node.op]
-        if node.op in ("min", "max") and not is_float(node.type):
-            return ("u" if node.type[0] == "u" else "") + node.op
-    if plain == ["MEM", "DATA"] and node.op in ("inc_wrap", "dec_wrap"):
+    if [_plain(arg) for arg in node.args] != ["MEM", "DATA"]:
+        return ""
+    if node.op in ("inc_wrap", "dec_wrap") or (node.op in ("min", "max") and node.type[0] == "u"):
         return "u" + node.op
-    return ""
+    simple = node.op in ("add", "sub", "and", "or", "xor") or (node.op in ("min", "max") and not is_float(node.type))
+    return node.op if simple else ""
 
 
 def _settled(node: Node) -> Node:
