@@ -139,10 +139,10 @@ __HW int __mulhi(int x, int y) { return (int)((long)x * y >> 32); }
 __HW uint __umulhi(uint x, uint y) { return (uint)((ulong)x * y >> 32); }
 __HW uint __sad(int x, int y, uint z) { return z + (x < y ? (uint)y - (uint)x : (uint)x - (uint)y); }
 __HW uint __usad(uint x, uint y, uint z) { return z + (x < y ? y - x : x - y); }
-__HW int __hadd(int x, int y) { return (int)((long)x + y >> 1); }
-__HW int __rhadd(int x, int y) { return (int)((long)x + y + 1 >> 1); }
-__HW uint __uhadd(uint x, uint y) { return (uint)((ulong)x + y >> 1); }
-__HW uint __urhadd(uint x, uint y) { return (uint)((ulong)x + y + 1 >> 1); }
+__HW int __hadd(int x, int y) { return (int)(((long)x + y) >> 1); }
+__HW int __rhadd(int x, int y) { return (int)(((long)x + y + 1) >> 1); }
+__HW uint __uhadd(uint x, uint y) { return (uint)(((ulong)x + y) >> 1); }
+__HW uint __urhadd(uint x, uint y) { return (uint)(((ulong)x + y + 1) >> 1); }
 __HW uint __funnelshift_l(uint low, uint high, uint n) { return (uint)((((ulong)high << 32 | low) << (n & 31)) >> 32); }
 __HW uint __funnelshift_r(uint low, uint high, uint n) { return (uint)(((ulong)high << 32 | low) >> (n & 31)); }
 __HW uint __funnelshift_lc(uint low, uint high, uint n) { return n < 32 ? __funnelshift_l(low, high, n) : low; }
