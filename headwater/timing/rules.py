@@ -45,6 +45,9 @@ TLB_ENTRIES, TLB_MISS_CYCLES = 64, 75  # [R] 60 to 90 cycles more from 64 to 128
 # memory, one after the other. Linear stores on Pitcairn reach 60 GB/s with such pages, and 125 with those of 64 KiB.
 WALK_READS, LARGE_PAGE_BYTES = 2, 1 << 16
 UNIFORM_CYCLES: Final = (4, 4, 4, 6, 8, 8, 8, 8)  # [P] all lanes one address, by dwords
+# AMD, "Graphics Cores Next Architecture" white paper: a compute unit's texture units filter four elements a cycle; [P]
+# they join no neighbours' accesses, as they do in buffers.
+IMAGE_CYCLES: Final = 16
 # Conflicts of the L1's banks, of tags and of data, are counted in the trace as MI210 has them [S]: at most 64 cycles,
 # those of lines among them. Whether chips before it have them, [P] does not tell, whose lanes read one line: 16 cycles,
 # and a cycle for each line (e).
@@ -200,6 +203,13 @@ def _scalars(values: Any) -> int:
     return bits
 
 
+def _image_dwords(instruction: Instruction) -> int:
+    """Registers of a lane that an image instruction fills or stores, without that of its status."""
+    data, dest = instruction.source("DATA"), instruction.dest("D")
+    register = data.value if data is not None else dest.register if dest is not None else None
+    return min(4, register.dwords) if isinstance(register, Register) else 1
+
+
 def _internal(op: Any, instruction: Instruction, chip: Chip) -> None:
     from headwater.isa.gcn.printer import waitcnt_fields
 
@@ -238,4 +248,8 @@ def _vector_memory(op: Any, instruction: Instruction, own: list[int], sites: Seq
         op["flags"] |= WRITES
     elif instruction.fields.get("glc", 0):
         op["flags"] |= GLC
+    if instruction.row.encoding == "MIMG":
+        op["cycles"] = op["other"] = IMAGE_CYCLES
+        op["more"] = _image_dwords(instruction) << 4  # its sites are of all sizes that elements may have
+        return
     op["cycles"], op["other"] = address_cycles(cost, site.nbytes, traits_of(chip.target).generation)
