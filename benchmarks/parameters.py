@@ -5,8 +5,9 @@ Usage: python -m benchmarks.parameters [PART-OF-A-NAME …]
 Parameters are the constants that the model's modules compute with, the figures of chips' files that they read, and
 those of the kinds of memory. They are found in these modules' sources, so that a new one cannot be forgotten. Rows are
 small ones that are not held out; each is recorded once and replayed with a parameter doubled, and if that does not move
-it, or cannot be, halved, then divided by 16. How far it is stands on standard error. Exits with 1 if a parameter moves
-none of them and is not in `UNMOVED`, which says why, or if it does not say where it comes from.
+it, or cannot be, halved; a chip's figure, which is checked, then divided by 16. How far it is stands on standard error.
+Exits with 1 if a parameter moves none of them and is not in `UNMOVED`, which says why, or if it does not say where it
+comes from.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ ROWS: Final = (
     *("mi300a-matrixtranspose-2048", "sha256d-hd5970", "sgemm-hd4850"),
 )
 """Of both families, each with another bottleneck."""
-_FACTORS: Final = (2, 0.5, 1 / 16)
+_FACTORS: Final = (2, 0.5)
+_FACTORS_OF_CHIPS: Final = (*_FACTORS, 1 / 16)
 """The last one is for a memory-side cache, which rows as small as these do not fill."""
 _READERS: Final[tuple[tuple[ModuleType, tuple[Callable[..., Any], ...]], ...]] = (
     (rules, (rules.chip_numbers,)),
@@ -186,7 +188,7 @@ def _scaled(value: Any, factor: float) -> Any:
 def effect(parameter: Parameter, recorded: dict[str, tuple[Row, Launch, float]]) -> tuple[str, float] | None:
     """The first row whose published value it moves, and by how much; None if there is none."""
     for name, (row, launch, value) in recorded.items():
-        for factor in _FACTORS:
+        for factor in _FACTORS_OF_CHIPS if parameter.place == "chip" else _FACTORS:
             try:
                 with _set(parameter, validation.chip_of(row.data), factor) as chip:
                     new = validation.published(row.data, launch.report(chip))
