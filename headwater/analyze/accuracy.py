@@ -20,15 +20,15 @@ published measurements of AMD GPUs. It contains every row of `benchmarks/validat
 that cannot be estimated.
 
 *Error* is estimated divided by measured, minus 1. For rates, +60 % means that the estimate is higher than the
-measurement; for times and cycles, −40 % means that the estimate is faster than the measurement.
+measurement; for times and cycles, −40 % means that the estimate is shorter than the measurement.
 
-An estimate is the time that the busiest part of the chip needs at least. It assumes the fraction of the memory
-bandwidth that a long copy reaches by its kind of DRAM (refresh, and a bus that turns around for writes). On VLIW chips
-it also uses the rate at which memory channels accept single dwords, which is fitted to copies on HD 5870 and to SHOC's
-writes. It uses addresses that follow from the launch, but not those that depend on data. Not considered are channel
-conflicts, DRAM rows, caches other than the first, drivers, and launch overhead; clocks are the vendor's.
-Estimated rates are therefore usually too high and times too low. A peak is the estimate of a kernel that only one unit
-limits. Rows marked (A) are the vendor's own arithmetic, which must be reproduced exactly.
+An estimate is the shortest time in which the busiest part of the chip can do its work. It assumes the fraction of the
+memory bandwidth that a long copy reaches with the board's kind of DRAM, after refresh and bus turnarounds. On VLIW
+chips it also uses the rate at which memory channels accept single dwords, which is fitted to copies on HD 5870 and to
+SHOC's writes. It uses addresses that follow from the launch, but not those that depend on data. It ignores channel
+conflicts, DRAM rows, caches other than the first, drivers, and launch overhead, and assumes the vendor's clock rates.
+Estimated rates are therefore usually too high and times too low. A peak is the estimate of a kernel that is limited by
+one unit only. Rows marked (A) are the vendor's own calculations, which must be reproduced exactly.
 """
 
 
@@ -100,26 +100,26 @@ def bias(results: Sequence[Result]) -> float | None:
 
 
 _SIMULATED = """\
-*Simulated* is the cycle model's result for rows with kernels; * marks rows that a parameter was fitted to. A rule
-divides the others: a row is *held out* if the SHA-256 of its id begins with an odd byte. Parameters may be fitted to
-*open* rows only, and how good the model is, is what it does on rows held out. Rows to which something was fitted
-before there was the rule, on whichever side, stay marked as fitted. *Speed* is the geometric mean of how many times as
-fast as the chip the model is; 1 means no bias. Kendall's τ and Pearson's r (of logarithms) only compare rows of the
-same unit.
+*Simulated* is the cycle model's result for rows with kernels; * marks rows to which a parameter was fitted. A rule
+divides the other rows: a row is *held out* if the SHA-256 of its id begins with an odd byte, else it is *open*.
+Parameters may be fitted to open rows only, and the errors of rows that are held out measure the model's accuracy. Rows
+to which a parameter was fitted before this rule existed are marked as fitted, even if the rule would hold them out.
+*Speed* is the geometric mean of the chip's time divided by the model's; 1 means no bias. Kendall's τ and Pearson's r
+(of logarithms) only compare rows of the same unit.
 
-SHOC's rows of memory run the kernels that its generator makes for each chip, with fewer iterations and five work-groups
-of 256 work-items for each compute unit, and take the best of several work-group sizes, as SHOC does. Those of its
-applications run kernels that do the same, on parts of its data. Most of SHOC's times go from a launch's submission to
-its end, so that the board's delay between the two (SHOC's QueueDelay) is added, and those of its stencil hold copies.
-Its sparse matrices are random, as SHOC makes them. What SHOC reads through images IL does on VLIW chips, whose texture
-units tile them; on GCN chips buffers stand for images, which the same cache holds. Benchmarks that run a kernel before
-they measure it, as gpu-latency does, do so here. The latencies of CDNA chips are from gpu-latency's tables, of which
-rows `chase-*` are lines, without those that a chip's file has a latency from. They test where caches end rather than
-how long they take. Known differences that no publication explains are left as they are:
+Rows of SHOC's memory benchmarks run the kernels that its generator creates for each chip, with fewer iterations and
+five work-groups of 256 work-items for each compute unit, and take the best of several work-group sizes, as SHOC does.
+Rows of its applications run equivalent kernels on parts of its data. Most of SHOC's times are measured from a launch's
+submission to its end, so the board's delay before the start (SHOC's QueueDelay) is added; times of the stencil include
+copies. Sparse matrices are random, as in SHOC. Where SHOC reads images, VLIW chips run IL, because their texture units
+tile images; on GCN chips buffers replace images, since both use the same cache. Benchmarks that run a kernel once
+before they measure it, such as gpu-latency, do so here. The latencies of CDNA chips come from gpu-latency's tables.
+Rows `chase-*` are the other lines of these tables, from which no latency was taken; they test the sizes of caches
+rather than their latencies. Known differences that no publication explains remain:
 
-- HD 7970 had a driver of its first months, which is taken to translate addresses
-  [by pages of 4 KiB](decisions.md#pages-of-4-kib-are-a-boards-not-a-chips). Its reductions are still slower than in the
-  model, and three of its four products of matrices faster.
+- HD 7970 was measured with a driver from its first months, which is assumed to use
+  [pages of 4 KiB](decisions.md#pages-of-4-kib-are-a-boards-not-a-chips). Its reductions are still slower than in the
+  model, and three of its four products of matrices are faster.
 - FirePro W9100 multiplies ELLPACK-R at half of the rate of HD 7970, the smaller chip, in single precision, and at three
   quarters of it in double precision, by the same kernel.
 - Copies by work-groups of 1 × 64 on HD 5870 are slower than any order of its banks explains that also fits SHOC's
@@ -140,10 +140,9 @@ how long they take. Known differences that no publication explains are left as t
 - R9 Nano's reduction by sub-groups runs this library's code for sub-groups, which spends 82 % of the time in issue.
   AMD's code is not published.
 - The rows of MI100's caches with 4 and 8 KiB wait for memory, where the benchmark's compiler may have kept more loads
-  in flight than ours does.
+  in flight than Headwater's does.
 - Four planes of the finite differences fill MI250X's L2 completely. On the chip 65 % of its lookups hit, so each plane
-  was fetched almost twice; in the model 74 % hit, with lines that leave by chance. The policy of the chip is not
-  published.
+  was fetched almost twice; in the model, with random replacement, 74 % hit. The chip's policy is not published.
 
 ![simulated over measured values of all rows with kernels]({picture})"""
 
