@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -35,6 +36,13 @@ LAYOUTS = (
 )
 """Lanes and rows of every kind: scalar, narrow, one and several vector registers, rows, along each dimension, rows
 that follow each other along the lanes, and rows that run loops some after the others."""
+OF_EACH_KIND = (
+    LAYOUTS
+    if os.environ.get("HEADWATER_TEST_LAYOUTS") == "all"
+    else tuple(LAYOUTS[n] for n in (0, 3, 2, 8, 9, 5, 12, 4))
+)
+"""One lane, one vector register, a narrow one, lanes along y and along z, rows, rows that run loops some after the
+others, several registers. Every layout with HEADWATER_TEST_LAYOUTS=all."""
 
 
 class ForcedModule(HostModule):

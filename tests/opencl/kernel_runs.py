@@ -11,14 +11,10 @@ from pathlib import Path
 import numpy as np
 
 import headwater as hw
-from benchmarks.forced_layouts import LAYOUTS as EVERY_LAYOUT, build, differences, pocl, run
+from benchmarks.forced_layouts import LAYOUTS as EVERY_LAYOUT, OF_EACH_KIND as LAYOUTS, build, differences, pocl, run
 from headwater.vectorise.layout import Layout
 
 KERNELS = Path(__file__).parent / "kernels"
-EVERY = os.environ.get("HEADWATER_TEST_LAYOUTS") == "all"
-LAYOUTS = EVERY_LAYOUT if EVERY else tuple(EVERY_LAYOUT[n] for n in (0, 3, 2, 8, 9, 5, 12, 4))
-"""A layout of each kind: one lane, one vector register, a narrow one, lanes along y and along z, rows, rows that run
-loops some after the others, several registers. Every layout with HEADWATER_TEST_LAYOUTS=all."""
 NON_UNIFORM = "-cl-std=CL2.0"
 """Option that allows work-groups at the edge to be smaller."""
 CHIPS = ("vega64", "mi50", "r9-nano", "firepro-w9100", "hd7970")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.forced_layouts import LAYOUTS, build, run
+from benchmarks.forced_layouts import OF_EACH_KIND as LAYOUTS, build, run
 from headwater.llvm.ir import Module
 from headwater.opencl import host
 from headwater.vectorise.analysis.merged_atomic_candidates import merged_candidates

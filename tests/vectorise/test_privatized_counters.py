@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from benchmarks.forced_layouts import LAYOUTS, build, run
+from benchmarks.forced_layouts import OF_EACH_KIND as LAYOUTS, build, run
 from headwater.llvm.ir import Module
 from headwater.opencl import host
 from headwater.runtime.cpu.privatised import PrivatisedCounters
