@@ -24,7 +24,7 @@ COMMANDS = {
     "run": ("headwater.cli.run", "run a kernel on files, pictures or generated data"),
     "brcc": ("headwater.cli.brcc", "translate Brook+ (.br) to OpenCL C and a Python module"),
     "ilc": ("headwater.cli.ilc", "check, print or translate ATI IL (.il)"),
-    "compile": ("headwater.cli.compile", "compile OpenCL C to machine code for an AMD GPU"),
+    "compile": ("headwater.cli.compile", "compile kernels to machine code for an AMD GPU"),
     "asm": ("headwater.cli.asm", "assemble machine code"),
     "disasm": ("headwater.cli.disasm", "show a kernel's machine code"),
     "simulate": ("headwater.cli.simulate", "simulate a kernel's cycles on a chip, and their causes"),
@@ -47,7 +47,7 @@ COMMANDS = {
 }
 
 _OVERVIEW = """\
-Headwater {version}: Brook+, OpenCL C and ATI IL kernels on this machine's CPU, any GPU, or a chip you don't have.
+Headwater {version}: OpenCL C, Brook+, HIP and ATI IL kernels on this machine's CPU, a GPU, or a chip you don't have.
 
 Usage: headwater COMMAND …
 

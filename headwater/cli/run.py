@@ -39,8 +39,8 @@ _BUDGET = 2.0  # seconds that --time may take beyond three runs
 
 _USAGE = "FILE [ARG …] [--kernel NAME] [--device DEVICE] [-o OUTPUT] [options]"
 _DESCRIPTION = """\
-Run a kernel of an OpenCL C (.cl), Brook+ (.br) or ATI IL (.il) file, or, on a simulated chip, of machine code
-(.hsaco, .cal).
+Run a kernel of an OpenCL C (.cl), HIP (.hip, .cu), Brook+ (.br) or ATI IL (.il) file, or, on a simulated chip, of
+machine code (.hsaco, .cal).
 
 Arguments become the kernel's parameters: arrays for buffers and streams, numbers for values, each in order,
 or by name, as in width=640. An array is
@@ -97,7 +97,9 @@ def add_launch_options(made: Parser, *, simulated: bool = False, several: bool =
     """What tells a kernel and its arguments, for all commands that launch one; ``simulated``: on a chip that is not
     here only; ``several``: the command declares ``--device`` itself."""
     made.add_argument(
-        "file", metavar="FILE", help="the kernel: .cl, .br, .il; machine code: .hsaco, .cal; - reads standard input"
+        "file",
+        metavar="FILE",
+        help="the kernel: .cl, .hip, .br, .il; machine code: .hsaco, .cal; - reads standard input",
     )
     made.add_argument("words", metavar="ARG", nargs="*", help="arrays and numbers, in order or as name=value")
     if not several:
