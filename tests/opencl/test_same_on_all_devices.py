@@ -77,6 +77,24 @@ def test_exponents_of_denormals_are_theirs(device):
     assert (parts == np.stack([mantissas, exponents - 1, np.ldexp(x, 149)], 1)).all()
 
 
+EXTREME = """kernel void k(global int *o, global const double *x, global const double *y, global double *made) {
+  int i = get_global_id(0);
+  made[3 * i] = x[i] / y[i];
+  made[3 * i + 1] = sqrt(x[i]);
+  made[3 * i + 2] = rsqrt(x[i]);
+}"""
+
+
+@pytest.mark.parametrize("device", ["hd4870", "hd5870"])
+def test_quotients_of_extreme_doubles(device):
+    x, y = np.array([1e-310, 5e-324, 1e-300, 1.2e308]), np.array([1e-310, 7e-309, 3e-310, 1.7e308])
+    made = np.zeros((4, 3))
+    ran(EXTREME, device, x, y, made)
+    assert (made[:, 0] == x / y).all()
+    assert (made[:, 1] == np.sqrt(x)).all()
+    assert np.allclose(made[:, 2], 1 / np.sqrt(x), rtol=1e-15, atol=0)
+
+
 @pytest.mark.parametrize("group", [1, 16])
 @pytest.mark.parametrize("device", DEVICES)
 def test_loops_may_stride_up_to_the_launchs_size(device, group):

@@ -244,6 +244,12 @@ def _reciprocal(b: Builder, x: Pair) -> Pair:
 
 
 def _quotient(b: Builder, x: Pair, y: Pair) -> Pair:
+    # The reciprocal of a subnormal divisor can be infinite, that of a very large one subnormal: both numbers are scaled.
+    field = _exponent(b, y)
+    up = _both(b, b.alu("SETGT_INT", number(64), field), number(64))
+    down = _both(b, b.alu("SETGT_INT", field, number(0x7FF - 66)), number(-64))
+    power = _either(b, up, down)
+    x, y = _scaled(b, x, power), _scaled(b, y, power)
     inverse = _reciprocal(b, y)
     first = _mul(b, x, inverse)
     better = _mad(b, _rest(b, x, first, y), inverse, first)
@@ -260,19 +266,21 @@ def _inverse_root(b: Builder, part: Pair) -> Pair:
     return guess
 
 
-def _even(b: Builder, x: Pair) -> tuple[Pair, Ref]:
-    """A number as part × 4^n with 1 ≤ part < 4, and n."""
-    exponent = b.alu("ADD_INT", _exponent(b, x), number(-0x3FF))
+def _even(b: Builder, x: Pair) -> tuple[Pair, Ref, Pair]:
+    """A number as part × 4^n with 1 ≤ part < 4, and n; and the number, multiplied by 2^64 if it is subnormal."""
+    raised = _both(b, b.alu("SETE_INT", _exponent(b, x), ZERO), number(64))
+    x = _scaled(b, x, raised)
+    exponent = b.alu("SUB_INT", b.alu("ADD_INT", _exponent(b, x), number(-0x3FF)), raised)
     n = b.alu("ASHR_INT", exponent, number(1))
     odd = b.alu("AND_INT", exponent, number(1))
     part = _normalised(b, x, 0x3FF)
-    return Pair(part.low, b.alu("ADD_INT", part.high, b.alu("LSHL_INT", odd, number(20)))), n
+    return Pair(part.low, b.alu("ADD_INT", part.high, b.alu("LSHL_INT", odd, number(20)))), n, x
 
 
 def _root(b: Builder, x: Pair) -> Pair:
     if b.target.has("SQRT_64"):
         return _split(b, "SQRT_64", x)
-    part, n = _even(b, x)
+    part, n, x = _even(b, x)
     inverse = _inverse_root(b, part)
     root = _mul(b, part, inverse)
     rest = _rest(b, part, root, root)
@@ -286,7 +294,7 @@ def _root(b: Builder, x: Pair) -> Pair:
 def _reciprocal_root(b: Builder, x: Pair) -> Pair:
     if b.target.has("RECIPSQRT_64"):
         return _split(b, "RECIPSQRT_64", x)
-    part, n = _even(b, x)
+    part, n, x = _even(b, x)
     root = _scaled(b, _inverse_root(b, part), b.alu("SUB_INT", ZERO, n))
     below = b.alu("SETGT_INT", ZERO, x.high)
     infinity = Pair(ZERO, b.alu("OR_INT", b.alu("AND_INT", x.high, _SIGN), _INFINITY))
