@@ -244,7 +244,7 @@ def _reciprocal(b: Builder, x: Pair) -> Pair:
 
 
 def _quotient(b: Builder, x: Pair, y: Pair) -> Pair:
-    # The reciprocal of a subnormal divisor can be infinite, that of a very large one subnormal: both numbers are scaled.
+    # The reciprocal of a subnormal divisor can be infinite, that of a very large one subnormal: both are scaled.
     field = _exponent(b, y)
     up = _both(b, b.alu("SETGT_INT", number(64), field), number(64))
     down = _both(b, b.alu("SETGT_INT", field, number(0x7FF - 66)), number(-64))
