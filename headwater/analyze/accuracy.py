@@ -126,11 +126,11 @@ rather than their latencies. Known differences that no publication explains rema
   random reads (MD).
 - SHA-256 in straight lines is 15 % slower on VLIW chips than hdminer's IL. Its stream cores issue for 98 % of the time,
   so that our code has more groups. It waits for instructions for 0.3 % of the time at most, and twice the instruction
-  cache, or more blocks fetched ahead, change its time by less than 0.1 %. Nothing was found published of these two.
+  cache, or more blocks fetched ahead, change its time by less than 0.1 %.
 - In SHOC's products of matrices on HD 5870 and HD 5670 our code reads local memory by one dword an operation, 16 of
-  the 21 groups of 16 multiply-additions (gemm_nn); LDS_READ2_RET, which AMD's compiler may have used, reads two.
-- No row on VLIW chips reads constants at random indices or computes sines, and nothing was found published of these,
-  or of how many fetches and misses are in flight.
+  the 21 groups of 16 multiply-additions (gemm_nn). The instruction LDS_READ2_RET reads two; our compiler pairs few.
+- No row on VLIW chips reads constants at random indices or computes sines: no published measurement of either is known
+  here.
 - FirePro W9100 does SHOC's strided reads 23 times as fast as the model, which takes its channels to be chosen by plain
   bits of the address. AMD describes that for HD 77XX to 79XX only.
 - FirePro W9100 writes local memory at a quarter of the rate of HD 7970, per compute unit and clock, in the same kernel.
