@@ -338,7 +338,7 @@ def _image(one: Operation) -> Image | None:
     return Image(
         form,
         one.isa,
-        field("base") << 8,
+        field("base") << 8 | (0 if one.fields.get("r128") else field("base_low")),
         kind,
         extents,
         extents[0] if one.fields.get("r128") else field("pitch") + 1,

@@ -262,7 +262,7 @@ static u32 image_of(struct wave *w, const struct texels *x, u64 pc, struct image
     if (x->traits & HAS_COMPRESSED_IMAGES && get(r, at[IMAGE_COMPRESSION])) return refuse(w, pc, WHY_COMPRESSION, 0);
     if (x->flags & IS_LWE && get(r, at[IMAGE_MIN_LOD_WARN])) return refuse(w, pc, WHY_LOD_WARNING, 0);
     if (!understand(w, x, pc, &m->format)) return 0;
-    m->base = get(r, at[IMAGE_BASE]) << 8;
+    m->base = get(r, at[IMAGE_BASE]) << 8 | (x->flags & IS_R128 ? 0 : get(r, at[IMAGE_BASE_LOW]));
     m->axes = m->type == TYPE_3D ? 3 : m->type == TYPE_1D || m->type == TYPE_1D_ARRAY ? 1 : 2;
     m->layered = m->type >= TYPE_CUBE;
     m->width = (u32)get(r, at[IMAGE_WIDTH]) + 1;

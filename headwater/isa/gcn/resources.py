@@ -30,8 +30,10 @@ _IMAGE: Fields = {
     "dst_sel_x": (96, 3), "dst_sel_y": (99, 3), "dst_sel_z": (102, 3), "dst_sel_w": (105, 3),
     "base_level": (108, 4), "last_level": (112, 4), "tiling": (116, 5), "type": (124, 4),
     "depth": (128, 13), "pitch": (141, 14), "base_array": (160, 13), "last_array": (173, 13), "min_lod_warn": (192, 12),
-    "compression": (213, 1),
+    "compression": (213, 1), "base_low": (224, 8),
 }  # fmt: skip
+"""``base_low`` is Headwater's own: bits 0 to 7 of the address, which on a chip are zero. They lie where chips have the
+address of a compressed image's metadata, or nothing, so that arrays of NumPy's, aligned to less, are images in place."""
 _IMAGE_GFX9: Fields = {
     **{name: at for name, at in _IMAGE.items() if name != "last_array"}, "pitch": (141, 16),
 }  # fmt: skip

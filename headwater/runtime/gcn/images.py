@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 DESCRIPTOR_BYTES = 64
 """What comes before the library's fields."""
-_ADDRESS_UNIT = 256
-"""A T# has its image's address in units of these bytes."""
 _TYPES = {
     "1d": resources.IMAGE_1D, "2d": resources.IMAGE_2D, "3d": resources.IMAGE_3D,
     "1d_array": resources.IMAGE_1D_ARRAY, "2d_array": resources.IMAGE_2D_ARRAY,
@@ -60,19 +58,16 @@ _PACKED_FORMATS = {"unorm_short_565": "5_6_5", "unorm_short_555": "1_5_5_5", "un
 
 
 class BoundImage:
-    """An image while a launch runs. ``pixels`` is what the kernel accesses: the image's own memory, or a copy where
-    that does not begin where a descriptor can say, or where a pixel has three channels: the copy has a fourth."""
+    """An image while a launch runs. ``pixels`` is what the kernel accesses: the image's own memory or, where a pixel
+    has three channels, a copy with a fourth."""
 
     def __init__(self, image: Image, arg: ArgInfo, isa: str, *, described: bool) -> None:
         """``described``: the kernel has image instructions. LaunchError for images that have no descriptor."""
         self.image = image
-        unit = 1 if "buffer" in arg.type_name else _ADDRESS_UNIT
-        self._added = described and image.channel_order == "rgb" and image.channel_type not in PACKED
-        self.copied = described and (self._added or address(image.array) % unit != 0)
+        self.copied = described and image.channel_order == "rgb" and image.channel_type not in PACKED
         self.pixels: Array = image.array
         if self.copied:
-            nbytes = image.array.nbytes // 3 * 4 if self._added else image.array.nbytes
-            self.pixels = aligned_bytes(nbytes, _ADDRESS_UNIT).view(image.array.dtype)
+            self.pixels = aligned_bytes(image.array.nbytes // 3 * 4, 16).view(image.array.dtype)
         self.writes = arg.access != "read"
         if not described:
             image.refuse_unread()
@@ -97,17 +92,13 @@ class BoundImage:
 
     def copy_in(self) -> None:
         """Give a copy what the image holds."""
-        if self._added:
+        if self.copied:
             self.pixels.reshape(-1, 4)[:, :3] = self.image.array.reshape(-1, 3)
-        elif self.copied:
-            self.pixels[:] = self.image.array.reshape(-1)
 
     def copy_back(self) -> None:
         """Give the image what was written to a copy."""
-        if self._added and self.writes:
+        if self.copied and self.writes:
             self.image.array.reshape(-1, 3)[:] = self.pixels.reshape(-1, 4)[:, :3]
-        elif self.copied and self.writes:
-            self.image.array.reshape(-1)[:] = self.pixels
 
 
 def _format(image: Image) -> dict[str, int]:
@@ -135,7 +126,8 @@ def _image(image: Image, pixels: Array, isa: str, arg: ArgInfo) -> int:
     width, height, depth = (*reversed(spatial), 1, 1)[:3]
     last = image.shape[0] - 1 if layered else 0
     values = _format(image) | {
-        "base": address(pixels) >> 8, "width": width - 1, "height": height - 1, "pitch": width - 1,
+        "base": address(pixels) >> 8, "base_low": address(pixels) & 255,
+        "width": width - 1, "height": height - 1, "pitch": width - 1,
         "type": _TYPES[image.dimensions], "tiling": resources.linear_tiling(isa), "depth": max(depth - 1, last),
     }  # fmt: skip
     if not TRAITS[isa].has_swizzle_modes:

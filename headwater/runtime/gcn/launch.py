@@ -393,10 +393,26 @@ class GcnLaunch:
         if task.printf is not None:
             add("the printf buffer", address(task.printf), task.printf.nbytes, True)
         task.extents = extents
+        self._refuse_shared_copies(task, args)
         if self.watcher is None or not self.watcher.notes_written:
             for extent in extents:
                 unwritten.written(extent.start)
         task.table = np.array([word for entry in merged(entries) for word in entry], np.uint64)
+
+    def _refuse_shared_copies(self, task: SimulatedTask, args: Sequence[Any]) -> None:
+        """LaunchError where an image is copied for the launch and another argument is over the same memory: what is
+        written to one would not be seen in the other, or be lost."""
+        copied = {id(image.image): image for image in task.images.values() if image.copied}
+        for value, arg in zip(args, self.info.args, strict=True):
+            for image in copied.values():
+                if arg.kind not in ("buffer", "constant", "image") or value is None or value is image.image:
+                    continue
+                memory = value.array if arg.kind == "image" else memory_of(value, task)
+                if np.may_share_memory(memory, image.image.array) and (image.writes or arg.access != "read"):
+                    raise LaunchError(
+                        f"`{arg.name}` and an image of three channels are over the same memory",
+                        hint="such an image is copied for the launch; give the arguments arrays of their own",
+                    )
 
     def arguments_of(self, extents: Sequence[Extent]) -> list[Extent]:
         """The allocations that are the kernel's arguments, which a caller knows."""

@@ -133,3 +133,43 @@ def test_descriptors_of_samplers_have_the_fields_of_the_documents():
         fields = {**{f"clamp_{axis}": clamp for axis in "xyz"}, "unnormalized": 1 - (bits & 1), "max_lod": 4095}
         fields |= {"mag_filter": linear, "min_filter": linear, "border": resources.BORDER_TRANSPARENT}
         assert words == resources.made(resources.SAMPLER, fields)
+
+
+SHARED = """
+kernel void k(read_only image2d_t in, write_only image2d_t out, global uchar *bytes) {
+  int2 at = (int2)(get_global_id(0), 0);
+  write_imageui(out, at + (int2)(0, 1), read_imageui(in, at) + 1);
+  bytes[2 * 64 * CHANNELS + get_global_id(0)] = 7;
+}
+"""
+
+
+def test_images_and_buffers_over_one_array_see_the_same_memory():
+    """Wherever the array begins."""
+    kernel = hw.device("vega64").build(SHARED.replace("CHANNELS", "4"), "shared.cl").kernels["k"]
+    memory = np.zeros(3 * 64 * 4 + 512, np.uint8)
+    at = (48 - memory.ctypes.data) % 256
+    array = memory[at : at + 3 * 64 * 4].reshape(3, 64, 4)
+    array[0] = np.arange(256).reshape(64, 4) % 200
+    ran(kernel, hw.Image(array, channel_type="unsigned_int8"), hw.Image(array, channel_type="unsigned_int8"), array)
+    assert (array[1] == array[0] + 1).all()
+    assert (array[2].reshape(-1)[:64] == 7).all()
+    assert not memory[:at].any()
+    assert not memory[at + array.nbytes :].any()
+
+
+def test_copies_of_images_of_three_channels_share_nothing():
+    kernel = hw.device("vega64").build(SHARED.replace("CHANNELS", "3"), "shared.cl").kernels["k"]
+    first, second = (np.zeros((3, 64, 3), np.uint8) for _ in range(2))
+
+    def image(array):
+        return hw.Image(array, "rgb", channel_type="unsigned_int8")
+
+    ran(kernel, image(first), image(second), np.zeros(1024, np.uint8))
+    assert (second[1] == 1).all()
+    for args in ((image(first), image(second), first), (image(first), image(first), np.zeros(1024, np.uint8))):
+        with pytest.raises(hw.LaunchError, match="over the same memory"):
+            ran(kernel, *args)
+    both = image(first)
+    ran(kernel, both, both, np.zeros(1024, np.uint8))
+    assert (first[1] == 1).all()
