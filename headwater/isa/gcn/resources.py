@@ -33,7 +33,7 @@ _IMAGE: Fields = {
     "compression": (213, 1), "base_low": (224, 8),
 }  # fmt: skip
 """``base_low`` is Headwater's own: bits 0 to 7 of the address, which on a chip are zero. They lie where chips have the
-address of a compressed image's metadata, or nothing, so that arrays of NumPy's, aligned to less, are images in place."""
+address of a compressed image's metadata, or nothing, so that NumPy's arrays, aligned to less, are images in place."""
 _IMAGE_GFX9: Fields = {
     **{name: at for name, at in _IMAGE.items() if name != "last_array"}, "pitch": (141, 16),
 }  # fmt: skip
