@@ -592,7 +592,7 @@ def check_images():
     image("INVALID_OPERATION", described=Shape(flat, 16, 16, 0, 0, 0, 0, 0, 0, buffer))  # needs an extension
     row = CL["MEM_OBJECT_IMAGE1D_BUFFER"]
     image("INVALID_IMAGE_DESCRIPTOR", described=Shape(row, 16))
-    image("INVALID_IMAGE_DESCRIPTOR", described=Shape(row, 16, 0, 0, 0, 64, 0, 0, 0, buffer))
+    image("INVALID_IMAGE_DESCRIPTOR", described=Shape(row, 16, 0, 0, 0, 60, 0, 0, 0, buffer))
     image("INVALID_IMAGE_DESCRIPTOR", described=Shape(CL["MEM_OBJECT_IMAGE1D"], 16, 0, 0, 0, 0, 0, 0, 0, buffer))
     image("INVALID_IMAGE_SIZE", described=Shape(row, 1025, 0, 0, 0, 0, 0, 0, 0, buffer))
     image(

@@ -508,7 +508,7 @@ def _along(c: float, extent: int, clamp: int, linear: bool) -> list[tuple[int | 
         if clamp in (CLAMP_HALF_BORDER, MIRROR_ONCE_HALF_BORDER):
             i = min(i, extent - 1)
         return [(_within(i, extent, clamp), Fraction(1))]
-    low, rest = divmod(math.floor(Fraction(c) * 256) - 128, 256)
+    low, rest = divmod(math.floor(Fraction(c) * 256 + Fraction(1, 2)) - 128, 256)
     share = Fraction(rest, 256)
     return [(_within(low, extent, clamp), 1 - share), (_within(low + 1, extent, clamp), share)]
 

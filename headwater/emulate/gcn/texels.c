@@ -494,9 +494,9 @@ static struct axis axis_of(float c, u32 extent, u32 clamp, u32 linear) {
         a.at[0] = inside((i64)t, extent, clamp);
         return a;
     }
-    float t = c * 256.0f;
+    double t = (double)c * 256.0 + 0.5; /* the nearest 256th */
     i64 fixed = (i64)t;
-    fixed -= (float)fixed > t ? 1 : 0;
+    fixed -= (double)fixed > t ? 1 : 0;
     fixed -= 128;
     a.at[0] = inside(fixed >> 8, extent, clamp);
     a.at[1] = inside((fixed >> 8) + 1, extent, clamp);

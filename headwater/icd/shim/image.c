@@ -203,9 +203,10 @@ static cl_int check_image(cl_context context, const cl_properties *properties, c
     return CL_INVALID_IMAGE_DESCRIPTOR;
   if (of_buffer && d->mem_object->context != context)
     return CL_INVALID_CONTEXT;
-  if (!host && (d->image_row_pitch || d->image_slice_pitch))
+  if (!host && !of_buffer && (d->image_row_pitch || d->image_slice_pitch))
     return CL_INVALID_IMAGE_DESCRIPTOR;
-  if (host && d->image_row_pitch && (d->image_row_pitch < row || d->image_row_pitch % pixel))
+  if ((host || of_buffer) && d->image_row_pitch && // Khronos' tests give the pitch of an image of a buffer
+      (d->image_row_pitch < row || d->image_row_pitch % pixel))
     return CL_INVALID_IMAGE_DESCRIPTOR;
   size_t host_row = d->image_row_pitch ? d->image_row_pitch : row;
   size_t host_slice = host_row * (d->image_height ? d->image_height : 1);

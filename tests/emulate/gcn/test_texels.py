@@ -209,6 +209,16 @@ def test_gather_goes_round_from_the_lower_left():
     assert found[:4, 0].tolist() == [9.0, 10.0, 6.0, 5.0]
 
 
+def test_a_linear_filter_takes_the_nearest_256th_of_a_texel():
+    """Centres of texels that single precision misses by a bit, before and after mirroring, are the texels alone."""
+    huge = np.where(RAMP % 2 == 0, RAMP, np.float32(1e30))
+    beside = [(float(np.nextafter(np.float32(x), np.float32(-9))), 0.125) for x in (0.625, 0.125)]
+    assert sampled("image_sample_lz", huge, beside, sampler=LINEAR)[0].tolist() == [2.0, 0.0]
+    mirrored = LINEAR | {"clamp_x": 1}
+    near = float(np.nextafter(np.float32(-0.625), np.float32(0)))
+    assert sampled("image_sample_lz", huge, [(near, 0.125), (1.375, 0.125)], sampler=mirrored)[0].tolist() == [2.0, 2.0]
+
+
 def test_comparisons_are_made_before_the_filter():
     sampler = {**LINEAR, "depth_compare": 1}  # less
     found = sampled("image_sample_c_lz", RAMP, [(5.5, 0.5, 0.5), (20.0, 0.5, 0.5), (-1.0, 0.5, 0.5)], sampler=sampler)
