@@ -2,7 +2,8 @@
 faster for transforms of that kind and size.
 
 Nothing is predicted: the first calls of a kind and size try each way in turn, and later ones take the fastest. Short
-arrays never come here, so that whoever transforms nothing large waits for no GPU's library.
+arrays never come here, so that whoever transforms nothing large waits for no GPU's library. A back end that
+`scipy.fft.set_backend` has put in force stands for the processor.
 """
 
 from __future__ import annotations
@@ -24,33 +25,50 @@ _OPTIONS = {"n", "s", "axis", "axes", "norm", "overwrite_x"}
 
 
 class Choice:
-    """How transforms of one kind and size are computed."""
+    """How transforms of one kind and size are computed. SciPy makes the first: what it refuses no GPU gets, since CuPy
+    takes the real part of complex numbers for `rfft`, and an axis twice."""
 
     def __init__(self, ways: tuple[Way, ...]) -> None:
-        self.left = [*ways] * TRIES
+        self.processor = self.chosen = ways[0]
+        self.left = ([*ways] * TRIES)[1:]
         self.seconds = dict.fromkeys(ways, inf)
-        self.processor = ways[0]
-        self.chosen = self.processor
+        self.form: tuple[Any, ...] | None = None  # of SciPy's result
 
     def __call__(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """The transform of ``args[0]``; ``function`` is SciPy's of that name."""
-        trial = bool(self.left)
-        way = self.left.pop(0) if trial else self.chosen  # pop is atomic: other threads take the next ones
+        way, trial = self._next()
         if way is self.processor and not trial:
             return function(*args, **options)
         begin = time.perf_counter()
-        try:
-            found = function(*args, **options) if way is self.processor else way.transform(name, *args, **options)
-        except Exception:
-            if way is self.processor:
-                raise
-            # the GPU's memory does not suffice, its library lacks something, or the call is wrong, as SciPy will say
-            self.left, self.chosen = [], self.processor
-            return function(*args, **options)
+        if way is self.processor:
+            found = function(*args, **options)
+            self.form = _form(found)
+        else:
+            try:
+                found = way.transform(name, *args, **options)
+            except Exception:  # the GPU's memory does not suffice, or its library lacks something
+                found = None
+            if _form(found) != self.form:  # CuPy cuts where s is -1; SciPy returns a real array if there is no axis
+                self.left, self.chosen = [], self.processor
+                return function(*args, **options)
         self.seconds[way] = min(self.seconds[way], time.perf_counter() - begin)
         if trial and not self.left:
             self.chosen = min(self.seconds, key=lambda way: self.seconds[way])
         return found
+
+    def _next(self) -> tuple[Way, bool]:
+        """The way of the next call, and whether it is a trial."""
+        if self.form is None:
+            return self.processor, True
+        try:
+            return self.left.pop(0), True
+        except IndexError:  # also where another thread has taken the last one
+            return self.chosen, False
+
+
+def _form(found: Any) -> tuple[Any, ...]:
+    """What has to be the same of all results of a kind and size."""
+    return type(found), getattr(found, "dtype", None), getattr(found, "shape", None)
 
 
 @lru_cache(maxsize=4096)

@@ -93,6 +93,7 @@ class DeviceWay(Way):
     def transform(self, name: str, x: Array, *args: Any, **options: Any) -> Array:
         from headwater.acml.streams.dispatch import solver
 
+        options.pop("overwrite_x", None)  # the array is copied to the device anyway
         found: Array = solver(name)(stream(np.ascontiguousarray(x), device=self.device), *args, **options).read()
         return found
 
@@ -299,7 +300,10 @@ class Choice:
         """The product of two matrices of this size."""
         if self.settled:
             return self._product(self.chosen, a, b)
-        ways = self.left.pop(0) if self.left else self.chosen  # other threads may have taken the last ones
+        try:
+            ways = self.left.pop(0)
+        except IndexError:  # also where another thread has taken the last one
+            ways = self.chosen
         begin = time.perf_counter()
         found = self._product(ways, a, b)
         self.best[ways] = min(time.perf_counter() - begin, self.best.get(ways, inf))
@@ -426,11 +430,11 @@ def split_product(a: Array, b: Array, made: Plan) -> Array:
     return out
 
 
-def explain(function: Any, a: Any, b: Any, *, devices: Sequence[str] | None = None) -> Plan:
+def explain(function: Any, a: Any, b: Any = None, *, devices: Sequence[str] | None = None) -> Plan:
     """What a product costs by each way: ``print(acml.explain(acml.matmul, a, b))``.
 
     Each way, and all together, is run and timed beside its prediction. UsageError for anything but a product of two
-    matrices of one type.
+    matrices of one type: of transforms nothing is predicted.
     """
     if getattr(function, "__name__", "") not in ("matmul", "dot") or not _is_plain(a, b):
         raise UsageError("explain takes matmul or dot and two matrices of one type: acml.explain(acml.matmul, a, b)")

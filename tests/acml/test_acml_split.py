@@ -130,6 +130,8 @@ def test_explain_tells_of_each_way_and_of_all(monkeypatch):
     assert text.splitlines()[-1].startswith("rows together: processor ")
     with pytest.raises(UsageError, match="explain takes matmul or dot"):
         acml.explain(acml.solve, a, b)
+    with pytest.raises(UsageError, match="explain takes matmul or dot"):
+        acml.explain(acml.fft, a)
 
 
 def test_simulated_chips_and_the_cpu_device_take_no_part_unless_named():
