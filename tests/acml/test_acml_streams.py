@@ -363,10 +363,10 @@ def test_tiles_for_gpus_multiply_matrices_of_any_layout():
 
 def test_the_fastest_right_tile_is_measured_once_and_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(products, "_MEASURED", (32, 32))
+    monkeypatch.setattr(products, "_MEASURED", (32, 48))
     plain, refused, wrong, good = (products.Tile(1, columns, 2, 0) for columns in (1, 2, 3, 4))
     monkeypatch.setattr(products, "likely", lambda dtype, large: [plain, refused, wrong, good])
-    seconds, calls, gemm = iter([3.0, 2.0]), [], products.gemm
+    seconds, calls, gemm = iter([3.0, 2.0, 1.0, 2.0]), [], products.gemm
 
     def counted(alpha, a, b, beta, c, cut):
         calls.append(cut)
@@ -381,6 +381,7 @@ def test_the_fastest_right_tile_is_measured_once_and_kept(monkeypatch, tmp_path)
         products.fastest.cache_clear()
         assert products.fastest(device, dtype, False) is good
         assert calls == [plain, plain, refused, wrong, wrong, good, good]
+    assert products.fastest(device, dtype, True) is plain  # the larger product has times of its own
     products.fastest.cache_clear()
     for kind, large in product(TYPES, (False, True)):
         assert all(cut in products.candidates(np.dtype(kind)) for cut in likely(np.dtype(kind), large)[1:])

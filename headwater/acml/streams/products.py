@@ -176,7 +176,7 @@ def fastest(device: Device, dtype: np.dtype[Any], large: bool) -> Tile:
                 seconds.append(inf)
         return {"tile": seconds.index(min(seconds))}
 
-    names = "tile", device.name, device.description, device.driver, dtype.name, repr(likely(dtype, large))
+    names = "tile", device.name, device.description, device.driver, dtype.name, repr((size, likely(dtype, large)))
     return likely(dtype, large)[int(kept(names, measured)["tile"])]
 
 
