@@ -73,9 +73,8 @@ def cpu(record: dict[str, Any]) -> str:
             lost.append(f"{kernel['title']}: {min(own):.2f} of {names[side]} ({fastest[0]})")
         library = best(seconds.get("numpy", {}), library=True)
         if library and ours:
-            calls.append(
-                f"{kernel['title']}: {library[0]} takes {library[1] * 1e3:.2f} ms, {library[1] / ours[1]:.2f} of ours"
-            )
+            ratio = f"{library[1] / ours[1]:.2f} times as long as Headwater"
+            calls.append(f"{kernel['title']}: {library[0]} takes {library[1] * 1e3:.2f} ms, {ratio}")
         lines.append("| " + " | ".join(cells) + " |")
     means = [f"**{geometric_mean(ratios[o]):.2f}**" if ratios[o] else "–" for o in others]
     lines.append("| " + " | ".join(["**geometric mean**", *[""] * (2 + len(others)), *means, ""]) + " |")
@@ -94,11 +93,11 @@ def limits(record: dict[str, Any]) -> list[str]:
         seconds = min(times["median"] for version, times in c.items() if version != "copy")
         known = {"copy": moved * 2 / 3 / c["copy"]["median"], "a + b": moved / seconds}
         rates = ", ".join(f"{what} {rate / 1e9:.1f} GB/s" for what, rate in known.items())
-        lines += ["", f"The memory's limit, by C with streaming stores: {rates}.", *_shares(add, "a + b", known)]
+        lines += ["", f"Memory bandwidth that C with streaming stores reaches: {rates}.", *_shares(add, "a + b", known)]
     if c := reduction["seconds"].get("c"):
         version, seconds = min(((v, t["median"]) for v, t in c.items()), key=lambda item: item[1])
         rate = reduction["work"] * 1e9 / seconds
-        lines += ["", f"Its limit for reading, by C ({version}): {rate / 1e9:.1f} GB/s."]
+        lines += ["", f"Memory bandwidth that C reaches when it only reads ({version}): {rate / 1e9:.1f} GB/s."]
         lines += _shares(reduction, "reduction", {"sum": rate})
     return lines
 

@@ -56,7 +56,7 @@ def test_ratios_use_the_fastest_version(record):
 def test_means_are_geometric_and_library_calls_stay_apart(record):
     text = report.cpu(record)
     assert "| **geometric mean** |  |  |  |  |  | **1.00** | **2.00** | – |  |" in text
-    assert "product: BLAS x takes 10.00 ms, 0.05 of ours" in text
+    assert "product: BLAS x takes 10.00 ms, 0.05 times as long as Headwater" in text
 
 
 def test_lost_kernels_failures_and_limits_are_named(record):
@@ -65,11 +65,11 @@ def test_lost_kernels_failures_and_limits_are_named(record):
     assert "- product, numba: gave up" in text
     assert "- missing: not there" in text
     assert "| headwater | 30.0 | 75.0% | 90.0% |" in text
-    assert "for reading" not in text
+    assert "only reads" not in text
     reduction = {"title": "sum", "work": 4.0, "unit": "GB/s", "failures": {}, "wrong": []}
     reduction["seconds"] = seconds(headwater={"cpu": 0.25}, c={"sum": 0.3, "sum, 4 places at once": 0.2})
     text = report.cpu(record | {"kernels": record["kernels"] | {"reduction": reduction}})
-    assert "Its limit for reading, by C (sum, 4 places at once): 20.0 GB/s." in text
+    assert "Memory bandwidth that C reaches when it only reads (sum, 4 places at once): 20.0 GB/s." in text
     assert "| headwater | 16.0 | 80.0% |" in text
 
 
