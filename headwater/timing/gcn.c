@@ -162,7 +162,8 @@ static u64 read_lines(struct gpu *g, struct unit *u, struct lines *l, u64 start,
 static u64 vector_lines(struct gpu *g, struct unit *u, const struct op *op, const struct access *a, u64 time) {
     const struct chip *k = g->m.chip;
     u32 cycles = a->flags & LINEAR ? op->cycles : op->other;
-    if (a->flags & UNIFORM) cycles = op->flags & WRITES ? op->cycles : k->uniform_cycles[op->more >> 4];
+    u32 raw_load = !(op->flags & WRITES || op->more & FORMATTED);
+    if (a->flags & UNIFORM) cycles = raw_load ? k->uniform_cycles[op->more >> 4] : op->cycles;
     else if (!(a->flags & LINEAR)) {
         u32 seen = a->cycles < k->address_cycles_most ? a->cycles : k->address_cycles_most;
         if (seen < 16 && op->cycles < 16) cycles = seen; /* groups of lanes follow each other */

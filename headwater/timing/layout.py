@@ -35,7 +35,7 @@ turn of others."""
 KINDS: Final = ("VALU", "SCALAR", "VMEM", "LDS", "BRANCH", "WAIT", "NOP", "BARRIER", "END")
 """What an instruction is; the first five are the classes of which a SIMD issues one each."""
 FLAGS: Final = ("WRITES", "ATOMIC", "GLC", "MAKES_MASK", "NEEDS_MASK", "NEW_LINE", "FLAT", "RETURNS")
-MORE_FLAGS: Final = ("SMEM", "MATRIX", "INVALIDATES")
+MORE_FLAGS: Final = ("SMEM", "MATRIX", "INVALIDATES", "FORMATTED")
 """Bits of an instruction's ``flags`` and ``more``."""
 FAILURES: Final = ("TRACE_SHORT", "STUCK")
 """What ``failed`` of the result says, from 1 on."""

@@ -46,7 +46,7 @@ TLB_ENTRIES, TLB_MISS_CYCLES = 64, 75  # [R] 60 to 90 cycles more from 64 to 128
 WALK_READS, LARGE_PAGE_BYTES = 2, 1 << 16
 UNIFORM_CYCLES: Final = (4, 4, 4, 6, 8, 8, 8, 8)  # [P] all lanes one address, by dwords
 # AMD, "Graphics Cores Next Architecture" white paper: a compute unit's texture units filter four elements a cycle; [P]
-# they join no neighbours' accesses, as they do in buffers.
+# they join no lanes' accesses to neighbours or to one address, as they do in buffers.
 IMAGE_CYCLES: Final = 16
 # Conflicts of the L1's banks, of tags and of data, are counted in the trace as MI210 has them [S]: at most 64 cycles,
 # those of lines among them. Whether chips before it have them, [P] does not tell, whose lanes read one line: 16 cycles,
@@ -56,7 +56,7 @@ LINE_CYCLES, LINE_CYCLES_BEFORE = 0, 1
 
 (_VALU, _SCALAR, _VMEM, _LDS, _BRANCH, _WAIT, _NOP, _BARRIER, _END) = range(len(KINDS))
 WRITES, ATOMIC, GLC, MAKES_MASK, NEEDS_MASK, NEW_LINE, FLAT, RETURNS = (1 << n for n in range(len(FLAGS)))
-_SMEM, _MATRIX, _INVALIDATES = (1 << n for n in range(len(MORE_FLAGS)))
+_SMEM, _MATRIX, _INVALIDATES, _FORMATTED = (1 << n for n in range(len(MORE_FLAGS)))
 
 
 def chip_numbers(chip: Chip, held: Occupancy) -> Memory:
@@ -203,8 +203,9 @@ def _scalars(values: Any) -> int:
     return bits
 
 
-def _image_dwords(instruction: Instruction) -> int:
-    """Registers of a lane that an image instruction fills or stores, without that of its status."""
+def _formatted_dwords(instruction: Instruction) -> int:
+    """Registers of a lane that an image or formatted buffer instruction fills or stores; its sites are of all sizes
+    that elements may have."""
     data, dest = instruction.source("DATA"), instruction.dest("D")
     register = data.value if data is not None else dest.register if dest is not None else None
     return min(4, register.dwords) if isinstance(register, Register) else 1
@@ -248,8 +249,10 @@ def _vector_memory(op: Any, instruction: Instruction, own: list[int], sites: Seq
         op["flags"] |= WRITES
     elif instruction.fields.get("glc", 0):
         op["flags"] |= GLC
-    if instruction.row.encoding == "MIMG":
+    nbytes, image = site.nbytes, instruction.row.encoding == "MIMG"
+    if image or "format" in instruction.row.flags:
+        dwords = _formatted_dwords(instruction)
+        op["more"], nbytes = dwords << 4 | _FORMATTED, 4 * dwords
+    op["cycles"], op["other"] = address_cycles(cost, nbytes, traits_of(chip.target).generation)
+    if image:
         op["cycles"] = op["other"] = IMAGE_CYCLES
-        op["more"] = _image_dwords(instruction) << 4  # its sites are of all sizes that elements may have
-        return
-    op["cycles"], op["other"] = address_cycles(cost, site.nbytes, traits_of(chip.target).generation)

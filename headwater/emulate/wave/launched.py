@@ -29,8 +29,9 @@ class SimulatedTask(Task):
         self.printf: Array | None = None
         self.printed: list[str] = []
         """What code for checks has printed of its findings (`headwater.opencl.check_findings`)."""
-        self.images: dict[int, Any] = {}
-        """Image arguments (`headwater.runtime.gcn.images.BoundImage`), by their identity."""
+        self.images: dict[tuple[int, bool], Any] = {}
+        """Image arguments (`headwater.runtime.gcn.images.BoundImage`), by their
+        `headwater.runtime.host.arguments.image_key`."""
         self.own: dict[str, Array] = {}
         """Further memory that the kernel reads, by what a message calls it."""
         self.inputs: Any = None

@@ -78,9 +78,8 @@ class BoundImage:
         self.memory[DESCRIPTOR_BYTES:] = fields.view(np.uint8)
         if described:
             words = self.memory[:DESCRIPTOR_BYTES].view(np.uint32)
-            made = (
-                _buffer(image, self.pixels, isa) if "buffer" in arg.type_name else _image(image, self.pixels, isa, arg)
-            )
+            make = _buffer if "buffer" in arg.type_name else _image
+            made = make(image, self.pixels, isa, arg)
             words[:8] = [made >> 32 * n & 0xFFFFFFFF for n in range(8)]
             width = image.shape[-1]
             words[8:11] = _HSA_TYPES[image.channel_type], _HSA_ORDERS[image.channel_order], width
@@ -141,9 +140,14 @@ def _image(image: Image, pixels: Array, isa: str, arg: ArgInfo) -> int:
     return resources.made(fields, values)
 
 
-def _buffer(image: Image, pixels: Array, isa: str) -> int:
+def _buffer(image: Image, pixels: Array, isa: str, arg: ArgInfo) -> int:
     """The V# of an ``image1d_buffer_t``."""
     values = _format(image)
+    if values["data_format"] >> resources.BUFFER["data_format"][1]:
+        raise LaunchError(
+            f"`{arg.name}`: buffers on GCN chips have no elements of {image.channel_type}",
+            hint="declare it image1d_t, or give each channel an element",
+        )
     stride = pixels.nbytes // image.shape[0]
     # NUM_RECORDS counts elements, but bytes on gfx8 (docs/emulator.md, "Images").
     records = pixels.nbytes if TRAITS[isa].counts_buffer_bytes else image.shape[0]

@@ -24,7 +24,14 @@ from headwater.errors import LaunchError, ResourceError
 from headwater.native import launch_block
 from headwater.native.faults import Extent
 from headwater.runtime import signature
-from headwater.runtime.host.arguments import Packing, image_address, layout as format_of, packing, sampler_bits
+from headwater.runtime.host.arguments import (
+    Packing,
+    image_address,
+    image_key,
+    layout as format_of,
+    packing,
+    sampler_bits,
+)
 from headwater.runtime.host.launch import MAX_SCRATCH, Entry, Grid, HostLaunch
 from headwater.runtime.host.memory import memory_of
 from headwater.runtime.host.packer import ArgumentPacker, LocalMemory, Placement
@@ -260,11 +267,12 @@ class GcnLaunch:
         from headwater.runtime.gcn.images import BoundImage
 
         image_address(arg, position, value)
-        known = task.images.get(id(value))
+        key = image_key(arg, value)
+        known = task.images.get(key)
         if known is None or known.image is not value:
             image: Any = value
             known = BoundImage(image, arg, self.code.isa, described=self.native.uses_texels)
-            task.images[id(value)] = task.keep(known)
+            task.images[key] = task.keep(known)
         known.writes |= arg.access != "read"
         return int(known.address)
 
@@ -354,9 +362,8 @@ class GcnLaunch:
 
     def _write_table(self, task: SimulatedTask, args: Sequence[Any]) -> None:
         """The allocations that the kernel may access: its arguments' and its own."""
-        task.images = {
-            id(v): task.images[id(v)] for v, a in zip(args, self.info.args, strict=True) if a.kind == "image"
-        }
+        keys = [image_key(a, v) for v, a in zip(args, self.info.args, strict=True) if a.kind == "image"]
+        task.images = {key: task.images[key] for key in keys}
         for image in task.images.values():
             image.copy_in()
         entries: list[tuple[int, int, int]] = []
@@ -369,7 +376,7 @@ class GcnLaunch:
 
         for value, arg in zip(args, self.info.args, strict=True):
             if arg.kind == "image":
-                bound = task.images[id(value)]
+                bound = task.images[image_key(arg, value)]
                 writable = bool(value.array.flags.writeable)
                 add(f"the pixels of `{arg.name}`", address(bound.pixels), bound.pixels.nbytes, writable)
                 add(f"the descriptor of `{arg.name}`", bound.address, bound.memory.nbytes, False)
@@ -402,10 +409,11 @@ class GcnLaunch:
     def _refuse_shared_copies(self, task: SimulatedTask, args: Sequence[Any]) -> None:
         """LaunchError where an image is copied for the launch and another argument is over the same memory: what is
         written to one would not be seen in the other, or be lost."""
-        copied = {id(image.image): image for image in task.images.values() if image.copied}
+        copied = [image for image in task.images.values() if image.copied]
         for value, arg in zip(args, self.info.args, strict=True):
-            for image in copied.values():
-                if arg.kind not in ("buffer", "constant", "image") or value is None or value is image.image:
+            own = task.images[image_key(arg, value)] if arg.kind == "image" else None
+            for image in copied:
+                if arg.kind not in ("buffer", "constant", "image") or value is None or image is own:
                     continue
                 memory = value.array if arg.kind == "image" else memory_of(value, task)
                 if np.may_share_memory(memory, image.image.array) and (image.writes or arg.access != "read"):

@@ -16,6 +16,7 @@ from headwater.emulate.wave import layout
 from headwater.emulate.wave.launched import SimulatedTask
 from headwater.isa.gcn import amdcl
 from headwater.runtime.gcn.images import samplers
+from headwater.runtime.host.arguments import image_key
 from headwater.runtime.host.memory import memory_of
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _value(
     arg, at = launch.info.args[number], launch.arg_offsets[number]
     packed = bytes(task.args[at : at + max(arg.size_bytes, 8)])
     if arg.kind == "image":
-        return _image_value(task.images[id(value)])
+        return _image_value(task.images[image_key(arg, value)])
     if arg.kind == "sampler":
         return _theirs(value.bits).to_bytes(4, "little")
     if arg.kind in ("buffer", "constant"):

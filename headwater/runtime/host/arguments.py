@@ -133,6 +133,11 @@ def image_address(arg: ArgInfo, position: int, value: object) -> int:
     return value.address
 
 
+def image_key(arg: ArgInfo, value: object) -> tuple[int, bool]:
+    """What a task knows a bound image by: an image that is also an ``image1d_buffer_t`` has two descriptors."""
+    return id(value), "buffer" in arg.type_name
+
+
 def sampler_bits(arg: ArgInfo, position: int, value: object) -> int:
     """A sampler as clang encodes it; LaunchError for what is none."""
     if not isinstance(value, Sampler):

@@ -71,6 +71,7 @@ def ran(kernel, *args, items=64):
 def test_reads_of_all_kinds_of_images(kernels, device, sampler, scale):
     rng = np.random.default_rng(1)
     images = [hw.Image(rng.random((*SHAPES[kind], 2), np.float32), dimensions=kind) for kind in KINDS]
+    images[2] = images[0]  # one image with two descriptors
     found = {}
     for name in ("cpu", device):
         found[name] = np.zeros((64, 9, 4), np.float32)
@@ -123,6 +124,13 @@ def test_integers_are_limited_and_pixels_outside_left_out(kernels):
         ran(kernels[name]["numbers"], hw.Image(pixels, None, "unsigned_int8"), hw.Image(out, None, "unsigned_int8"))
     np.testing.assert_array_equal(found["hd7970"], found["cpu"])
     assert found["cpu"].max() == 255
+
+
+def test_buffers_have_no_elements_of_565(kernels):
+    images = [hw.Image(np.zeros(SHAPES[kind], np.float32), dimensions=kind) for kind in KINDS]
+    images[2] = hw.Image(np.zeros(5, np.uint16), "rgb", "unorm_short_565", "1d")
+    with pytest.raises(hw.LaunchError, match=r"`c`: .* no elements of unorm_short_565"):
+        ran(kernels["vega64"]["reads"], *images, hw.Sampler(), 1.0, np.zeros((64, 9, 4), np.float32))
 
 
 def test_descriptors_of_samplers_have_the_fields_of_the_documents():
