@@ -39,8 +39,9 @@ def samplers_table() -> str:
 
 
 def literal(body: Body, bits: str) -> str:
-    """The sampler of these bits, which are a constant where this is inlined."""
-    return body.emit(f"getelementptr {_TABLE}, ptr addrspace(4) @{SAMPLERS}, i64 0, i32 {bits}")
+    """The sampler of these bits, which are a constant where this is inlined. Higher ones have no meaning."""
+    row = body.emit(f"and i32 {bits}, {(1 << samplers.BITS) - 1}")
+    return body.emit(f"getelementptr {_TABLE}, ptr addrspace(4) @{SAMPLERS}, i64 0, i32 {row}")
 
 
 def _image(body: Body) -> str:

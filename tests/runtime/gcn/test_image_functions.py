@@ -12,7 +12,7 @@ from headwater.opencl import samplers
 READS = """
 kernel void reads(read_only image1d_t a, read_only image1d_array_t b, read_only image1d_buffer_t c,
                   read_only image2d_array_t d, read_only image3d_t e, sampler_t s, float scale, global float4 *out) {
-  const sampler_t border = CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+  const sampler_t border = CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST | 1 << 12; // the last has no meaning
   int i = get_global_id(0), x = i % 8 - 2, y = i / 8 - 2;
   float u = (x + 0.4f) * scale, v = (y + 0.3f) * scale;
   global float4 *to = out + 9 * i;
