@@ -63,6 +63,7 @@ UNMOVED: Final = {
     "rules.LINE_CYCLES": "(0, and no row reads so many lines at once that 1 were more than their banks take)",
     "rules.UNIFORM_CYCLES": "(no row's lanes all load one address that lies in the L1)",
     "cost._CMPSWAP_CYCLES": "(no row compares and swaps)",
+    "cost._IMAGE_CYCLES": "(no row reads images)",
     "chip.compute.wavefront_size": "(machine code depends on it, so that a recording is refused)",
     "chip.compute.work_group_size": "(limits launches, and takes no time)",
     "chip.registers.vgprs_per_wavefront": "(limits kernels, and takes no time)",

@@ -45,9 +45,6 @@ TLB_ENTRIES, TLB_MISS_CYCLES = 64, 75  # [R] 60 to 90 cycles more from 64 to 128
 # memory, one after the other. Linear stores on Pitcairn reach 60 GB/s with such pages, and 125 with those of 64 KiB.
 WALK_READS, LARGE_PAGE_BYTES = 2, 1 << 16
 UNIFORM_CYCLES: Final = (4, 4, 4, 6, 8, 8, 8, 8)  # [P] all lanes one address, by dwords
-# AMD, "Graphics Cores Next Architecture" white paper: a compute unit's texture units filter four elements a cycle; [P]
-# they join no lanes' accesses to neighbours or to one address, as they do in buffers.
-IMAGE_CYCLES: Final = 16
 # Conflicts of the L1's banks, of tags and of data, are counted in the trace as MI210 has them [S]: at most 64 cycles,
 # those of lines among them. Whether chips before it have them, [P] does not tell, whose lanes read one line: 16 cycles,
 # and a cycle for each line (e).
@@ -249,10 +246,8 @@ def _vector_memory(op: Any, instruction: Instruction, own: list[int], sites: Seq
         op["flags"] |= WRITES
     elif instruction.fields.get("glc", 0):
         op["flags"] |= GLC
-    nbytes, image = site.nbytes, instruction.row.encoding == "MIMG"
-    if image or "format" in instruction.row.flags:
+    nbytes = site.nbytes
+    if instruction.row.encoding == "MIMG" or "format" in instruction.row.flags:
         dwords = _formatted_dwords(instruction)
         op["more"], nbytes = dwords << 4 | _FORMATTED, 4 * dwords
     op["cycles"], op["other"] = address_cycles(cost, nbytes, traits_of(chip.target).generation)
-    if image:
-        op["cycles"] = op["other"] = IMAGE_CYCLES

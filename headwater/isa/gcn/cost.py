@@ -34,6 +34,9 @@ _SHARES: Final = {"full": 1.0, "half": 0.5, "quarter": 0.25}
 _CONSECUTIVE_CYCLES: Final = (4, 4, 16, 16, 16)  # [P], [S] for doubles
 _SCATTERED_CYCLES: Final = (16, 16, 16, 32, 18)  # [P]
 _EIGHT_BYTES_BEFORE_GFX9: Final = 18  # [P]
+# AMD, Graphics Cores Next Architecture, white paper: a compute unit's texture units filter four elements a cycle. They
+# join no lanes' accesses to neighbours or to one address, as they do in buffers [P].
+_IMAGE_CYCLES: Final = 16
 _STORE_CYCLES, _CMPSWAP_CYCLES = 16, 32  # [C] BUFFER_STORE_*, BUFFER_ATOMIC_*
 _DWORDS_OF_ADDRESS_TABLES: Final = 4
 
@@ -69,6 +72,8 @@ def address_cycles(cost: Cost, nbytes: int, generation: int) -> AddressCycles:
     if cost.rate in ("atomic", "cmpswap", "store"):
         cycles = _CMPSWAP_CYCLES if cost.rate == "cmpswap" else _STORE_CYCLES
         return AddressCycles(cycles, cycles)
+    if cost.rate == "image":
+        return AddressCycles(_IMAGE_CYCLES, _IMAGE_CYCLES)
     dwords = min(_DWORDS_OF_ADDRESS_TABLES, max(1, nbytes // 4))
     if dwords == 2 and generation < 9:
         return AddressCycles(_EIGHT_BYTES_BEFORE_GFX9, _EIGHT_BYTES_BEFORE_GFX9)

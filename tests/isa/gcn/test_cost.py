@@ -22,7 +22,7 @@ def test_every_row_names_a_unit_and_a_rate_that_a_chip_has():
             assert r.cost.rate in RATES | {"int64", "matrix"}, r.name
             assert cost.alu_cycles(r.cost, chip) >= 4, r.name
         elif r.cost.unit == "VMEM":
-            assert r.cost.rate in ("load", "store", "atomic", "cmpswap", "invalidate", "other"), r.name
+            assert r.cost.rate in ("load", "image", "store", "atomic", "cmpswap", "invalidate", "other"), r.name
         elif r.cost.unit == "LDS":
             assert r.cost.number > 0, r.name
         else:
