@@ -11,9 +11,10 @@ class Cost(NamedTuple):
 
     ``unit``: on GCN one of `headwater.isa.gcn.cost.UNITS`; "ALU" on VLIW chips. ``rate``: of an ALU's operation a fixed
     share of the rate of a 32-bit addition ("full", "half", "quarter"), or the name of what the chip's rates decide
-    ("float64_fma", …), or "matrix"; "cycles" of the LDS; of vector memory what the access is ("load", "image" for
-    loads and samples of images, "store", "atomic", "cmpswap", "invalidate", "other"). ``number``: passes of a "matrix" operation, cycles of the LDS for 64
-    lanes without bank conflicts, else 0. ``flops``: floating-point operations of a lane.
+    ("float64_fma", …), or "matrix"; "cycles" of the LDS; of vector memory what the access is ("load", "image" for loads
+    and samples of images, "store", "atomic", "cmpswap", "invalidate", "other"). ``number``: passes of a "matrix"
+    operation, cycles of the LDS for 64 lanes without bank conflicts, else 0. ``flops``: floating-point operations of a
+    lane.
     """
 
     unit: str
