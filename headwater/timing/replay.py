@@ -110,7 +110,8 @@ class Replayer:
         return occupancy(chip, self.machine.needs(self.trace))
 
     def table(self, chip: Chip) -> Steps:
-        """What the instructions cost on the chip. UsageError if it has another instruction set."""
+        """What the instructions cost on the chip. UsageError if it has another instruction set, or cannot be."""
+        check(chip)
         return self.machine.table(self.trace, chip)
 
     def run(
