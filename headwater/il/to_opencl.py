@@ -391,7 +391,7 @@ class _Translator:
             "bx2": "({0} - 0.5f) * 2.0f",
             "sat": "fmin(fmax({0}, 0.0f), 1.0f)",
             "clamp": "fmin(fmax({0}, 0.0f), 1.0f)",
-            "sign": "sign({0})",
+            "sign": "sign({0}) + 0.0f",  # 0 of -0, too
         }
         if name not in formulas:
             raise self.error(f"the source modifier _{name} is not supported", made)

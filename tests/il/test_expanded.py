@@ -378,6 +378,25 @@ def test_doubles_by_zero(device):
         np.testing.assert_array_equal(out.view(np.float64)[0], np.tile(pair, (8, 1)))
 
 
+@pytest.mark.parametrize("device", ["cpu", "hd4870", "hd5870"])
+def test_reciprocals_of_subnormal_doubles(device):
+    x = np.array([5e-324, -(2.0**-1023), 1e-308, 2.0**-1022])
+    texture = "dcl_resource_id(0)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)\n"
+    body = "sample_resource(0)_sampler(0) r0, vWinCoord0.xy\ndrcp r1.xy, r0.xy\ndrcp r1.zw, r0.zw\nmov o0, r1"
+    got = drawn(body, device, x.view(F).reshape(1, 2, 4), width=2, height=1, declared=texture)
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(got.view(np.float64).ravel(), 1 / x, rtol=5e-16)
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd5870"])
+def test_the_sign_of_either_zero_is_zero(device):
+    values = np.array([0.0, -0.0, np.nan, -2.0], F)
+    texture = "dcl_resource_id(0)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)\n"
+    body = "sample_resource(0)_sampler(0) r0, vWinCoord0.xy\nmov o0, r0_sign"
+    got = drawn(body, device, values.reshape(1, 1, 4), width=1, height=1, declared=texture).ravel()
+    assert got.view(U).tolist() == [0, 0, 0, 0xBF800000]
+
+
 @pytest.mark.parametrize("line", ["iadd_sat r0, r1, r2", "dadd_x2 r0.xy, r1.xy, r2.xy", "ftoi_d4 r0, r1"])
 def test_what_is_no_float_is_not_scaled(line):
     with pytest.raises(SourceError, match=r"is for results of float, \w+ gives none"):

@@ -230,7 +230,21 @@ def _rest(b: Builder, x: Pair, y: Pair, z: Pair) -> Pair:
     return x
 
 
+def _raised(b: Builder, x: Pair) -> tuple[Pair, Ref]:
+    """A number, multiplied by 2^64 if it is subnormal, and the exponent of that power: 64 or 0."""
+    power = _both(b, b.alu("SETE_INT", _exponent(b, x), ZERO), number(64))
+    return _scaled(b, x, power), power
+
+
 def _reciprocal(b: Builder, x: Pair) -> Pair:
+    if b.target.has("RECIP_64"):
+        return _split(b, "RECIP_64", x)
+    x, power = _raised(b, x)
+    return _scaled(b, _normal_reciprocal(b, x), power)
+
+
+def _normal_reciprocal(b: Builder, x: Pair) -> Pair:
+    """The reciprocal of what is not subnormal."""
     if b.target.has("RECIP_64"):
         return _split(b, "RECIP_64", x)
     part = _normalised(b, x, 0x3FF)
@@ -250,7 +264,7 @@ def _quotient(b: Builder, x: Pair, y: Pair) -> Pair:
     down = _both(b, b.alu("SETGT_INT", field, number(0x7FF - 66)), number(-64))
     power = _either(b, up, down)
     x, y = _scaled(b, x, power), _scaled(b, y, power)
-    inverse = _reciprocal(b, y)
+    inverse = _normal_reciprocal(b, y)
     first = _mul(b, x, inverse)
     better = _mad(b, _rest(b, x, first, y), inverse, first)
     return _chosen(b, _both(b, _ordinary(b, first), _ordinary(b, inverse)), better, first)
@@ -268,8 +282,7 @@ def _inverse_root(b: Builder, part: Pair) -> Pair:
 
 def _even(b: Builder, x: Pair) -> tuple[Pair, Ref, Pair]:
     """A number as part × 4^n with 1 ≤ part < 4, and n; and the number, multiplied by 2^64 if it is subnormal."""
-    raised = _both(b, b.alu("SETE_INT", _exponent(b, x), ZERO), number(64))
-    x = _scaled(b, x, raised)
+    x, raised = _raised(b, x)
     exponent = b.alu("SUB_INT", b.alu("ADD_INT", _exponent(b, x), number(-0x3FF)), raised)
     n = b.alu("ASHR_INT", exponent, number(1))
     odd = b.alu("AND_INT", exponent, number(1))
