@@ -30,7 +30,7 @@ _WHOLE = re.compile(r"(?:0[xX][0-9a-fA-F]{1,4}|[0-9]{1,5})$")
 _OFFSET = re.compile(r"[+-]?[0-9]{1,4}(?:\.[0-9]*)?$")
 _NUMBERED = frozenset(("resource", "sampler", "id", "lOffset"))
 """Modifiers with a number in parentheses."""
-MOST_NUMBER = 0xFFFF
+_MOST_NUMBER = 0xFFFF
 """The largest number of a register: tokens of binary IL have 16 bits for it (AMD's ILFormat.h, IL_Dst and IL_Src)."""
 _LONG_NUMBER = re.compile(r"(?<![A-Za-z0-9_.])([A-Za-z]+)0*([1-9]\d{4,})(?![A-Za-z0-9])")
 _COLOURS = str.maketrans("rgba", "xyzw")
@@ -131,14 +131,14 @@ class _Parser:
     def refuse_numbers(self) -> None:
         """Raise for the first register whose number IL does not have. Such programs are large: nothing else is read."""
         for found in _LONG_NUMBER.finditer(self.text):
-            if len(found[2]) == len(str(MOST_NUMBER)) and int(found[2]) <= MOST_NUMBER:
+            if len(found[2]) == len(str(_MOST_NUMBER)) and int(found[2]) <= _MOST_NUMBER:
                 continue
             lines = self.text[: found.end()].splitlines()
             column = len(lines[-1]) - len(found[0]) + 1
             if ";" in lines[-1] or lines[-1].lstrip().startswith("##"):
                 continue
             hint = "an array has room for more: dcl_indexed_temp_array x0[100000]" if found[1] == "r" else ""
-            message = f"{found[0][:20]} is no register: IL's numbers of registers are at most {MOST_NUMBER}"
+            message = f"{found[0][:20]} is no register: IL's numbers of registers are at most {_MOST_NUMBER}"
             raise self.error(message, len(lines), column, hint)
 
     def statements(self) -> Iterator[tuple[int, int, str]]:
