@@ -60,7 +60,7 @@ PURE float powr(float x, float y) {
   float r = exp2_sum(p, FMA(y, l, FMA(y, h, -p)));
   r = x == 1.0f ? (ABS(y) < INFINITY ? 1.0f : NAN) : r;
   r = y == 0.0f ? (x == 0.0f || !(x < INFINITY) ? NAN : 1.0f) : r;
-  r = x < 0.0f ? NAN : r;
+  r = as_uint(x) > 0x80000000u ? NAN : r; /* negative, if it is denormal, too */
   return x != x || y != y ? x + y : r;
 }
 
