@@ -100,6 +100,24 @@ __global__ void intrinsics(int *out, const float *x, const int *a, __half *halve
   lengths[i] = norm3df(x[i], 0, 1);
 }
 
+#define EACH_WAY(f, x) f##_rn(x), f##_rz(x), f##_ru(x), f##_rd(x)
+__global__ void to_floats(float4 *out, double4 *wide, int a, unsigned long long b, long long c, double d) {
+  out[0] = float4{EACH_WAY(__int2float, a)};
+  out[1] = float4{EACH_WAY(__uint2float, (unsigned)b)};
+  out[2] = float4{EACH_WAY(__ull2float, b)};
+  out[3] = float4{EACH_WAY(__ll2float, c)};
+  out[4] = float4{EACH_WAY(__double2float, d)};
+  wide[0] = double4{EACH_WAY(__ll2double, c)};
+  wide[1] = double4{EACH_WAY(__ull2double, b)};
+}
+
+__global__ void products(unsigned long long *out, const unsigned long long *x) {
+  unsigned long long a = x[threadIdx.x], b = x[blockDim.x - 1 - threadIdx.x];
+  out[3 * threadIdx.x] = __umul64hi(a, b);
+  out[3 * threadIdx.x + 1] = __mul64hi(a, b);
+  out[3 * threadIdx.x + 2] = __mul24(a, b);
+}
+
 __global__ void halves(__half *out, const __half2 *in) {
   __half2 sum = __hadd2(in[threadIdx.x], __float2half2_rn(1.0f));
   out[threadIdx.x] = __hmul(__low2half(sum), __high2half(sum));
@@ -214,6 +232,38 @@ def test_intrinsics_at_the_limits_of_their_types(program):
         assert (halves == np.fmax(np.float16(1), x.astype(np.float16))).all()
     finite = np.isfinite(x)
     assert np.allclose(lengths[finite], np.hypot(x[finite], 1), rtol=1e-6)
+
+
+def test_conversions_to_floats_round_as_they_say(program):
+    out, wide = np.zeros((5, 4), np.float32), np.zeros((2, 4))
+    odd = 2**24 + 1
+    program.to_floats[1, None](out, wide, np.int32(-odd), np.uint64(2**64 - 1), -(2**53) - 1, np.float64(odd))
+    assert out[0].tolist() == [-(2**24), -(2**24), -(2**24), -(2**24) - 2]
+    assert out[1].tolist() == [2**32, 2**32 - 2**8, 2**32, 2**32 - 2**8]
+    assert out[2].tolist() == [2**64, 2**64 - 2**40, 2**64, 2**64 - 2**40]
+    assert out[3].tolist() == [-(2**53), -(2**53), -(2**53), -(2**53) - 2**30]
+    assert out[4].tolist() == [2**24, 2**24, 2**24 + 2, 2**24]
+    assert wide[0].tolist() == [-(2**53), -(2**53), -(2**53), -(2**53) - 2]
+    assert wide[1].tolist() == [2**64, 2**64 - 2**11, 2**64, 2**64 - 2**11]
+
+
+def test_high_halves_of_products(program):
+    x = np.array([2**64 - 1, 2**63, 0x123456789ABCDEF0, 2**32 - 1, 0, 3, 2**63 + 5, 2**64 - 1], np.uint64)
+    out = np.zeros((8, 3), np.uint64)
+    program.products[(8,), (8,)](out, x)
+    signed = [n - 2**64 if n >> 63 else n for n in x.tolist()]
+    low = [(n & 0xFFFFFF) - (n & 0x800000) * 2 for n in signed]
+    assert out[:, 0].tolist() == [p * q >> 64 for p, q in zip(x.tolist(), x.tolist()[::-1], strict=True)]
+    assert out[:, 1].tolist() == [(p * q >> 64) % 2**64 for p, q in zip(signed, signed[::-1], strict=True)]
+    wrapped = [p * q % 2**32 for p, q in zip(low, low[::-1], strict=True)]
+    assert (out[:, 2] % 2**32).tolist() == wrapped
+
+
+def test_constants_and_wide_roundings_need_no_header():
+    k = hw.compile("__global__ void k(double *x) { x[0] = NAN; x[1] = -INFINITY; x[2] = M_PI; x[3] = lrintf(x[3]); }").k
+    x = np.array([0, 0, 0, 3e9])
+    k[1, None](x, device="cpu")
+    np.testing.assert_array_equal(x, [np.nan, -np.inf, np.pi, 3e9])
 
 
 def test_halves(program):

@@ -1,5 +1,6 @@
 /* Numbers: C's mathematical functions for both precisions, HIP's and CUDA's own, conversions and bits. */
 #pragma once
+#include "math.h"
 #define __HW_1(name) __HW_LIB float name(float); __HW_LIB double name(double);
 #define __HW_2(name) __HW_LIB float name(float, float); __HW_LIB double name(double, double);
 #define __HW_3(name) __HW_LIB float name(float, float, float); __HW_LIB double name(double, double, double);
@@ -32,8 +33,12 @@ __HW double pow(double x, int n) { return pown(x, n); }
 __HW double pow(int x, int n) { return pown((double)x, n); }
 __HW float nearbyintf(float x) { return rint(x); }
 __HW double nearbyint(double x) { return rint(x); }
-__HW int lrintf(float x) { return (int)rint(x); }
-__HW int lroundf(float x) { return (int)round(x); }
+#define __HW_WHOLE(T, name, function) \
+  __HW T name##f(float x) { return (T)function(x); } \
+  __HW T name(float x) { return (T)function(x); } \
+  __HW T name(double x) { return (T)function(x); }
+__HW_WHOLE(long, lrint, rint) __HW_WHOLE(long, lround, round)
+__HW_WHOLE(long long, llrint, rint) __HW_WHOLE(long long, llround, round)
 __HW void sincosf(float x, float *s, float *c) { *s = sin(x); *c = cos(x); }
 __HW void sincos(float x, float *s, float *c) { *s = sin(x); *c = cos(x); }
 __HW void sincos(double x, double *s, double *c) { *s = sin(x); *c = cos(x); }
@@ -133,10 +138,18 @@ __HW int __popc(uint x) { return __builtin_popcount(x); }
 __HW int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 __HW uint __brev(uint x) { return __builtin_bitreverse32(x); }
 __HW unsigned long long __brevll(unsigned long long x) { return __builtin_bitreverse64(x); }
-__HW int __mul24(int x, int y) { return ((x << 8) >> 8) * ((y << 8) >> 8); }
+__HW int __mul24(int x, int y) { return (int)((uint)((x << 8) >> 8) * (uint)((y << 8) >> 8)); }
 __HW uint __umul24(uint x, uint y) { return (x & 0xffffffu) * (y & 0xffffffu); }
 __HW int __mulhi(int x, int y) { return (int)((long)x * y >> 32); }
 __HW uint __umulhi(uint x, uint y) { return (uint)((ulong)x * y >> 32); }
+__HW unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
+  ulong a = (uint)x, b = x >> 32, c = (uint)y, d = y >> 32;
+  ulong left = b * c + (a * c >> 32), right = a * d + (uint)left;
+  return b * d + (left >> 32) + (right >> 32);
+}
+__HW long long __mul64hi(long long x, long long y) {
+  return (long long)(__umul64hi((ulong)x, (ulong)y) - (x < 0 ? (ulong)y : 0) - (y < 0 ? (ulong)x : 0));
+}
 __HW uint __sad(int x, int y, uint z) { return z + (x < y ? (uint)y - (uint)x : (uint)x - (uint)y); }
 __HW uint __usad(uint x, uint y, uint z) { return z + (x < y ? y - x : x - y); }
 __HW int __hadd(int x, int y) { return (int)(((long)x + y) >> 1); }
@@ -164,12 +177,17 @@ __HW uint __byte_perm(uint x, uint y, uint selector) {
   __HW_TO_ROUNDED(from, name, T, ru, rtp) __HW_TO_ROUNDED(from, name, T, rd, rtn)
 __HW_TO(float, int, int) __HW_TO(float, uint, uint) __HW_TO(float, ll, long) __HW_TO(float, ull, ulong)
 __HW_TO(double, int, int) __HW_TO(double, uint, uint) __HW_TO(double, ll, long) __HW_TO(double, ull, ulong)
-__HW float __int2float_rn(int x) { return (float)x; }
-__HW float __uint2float_rn(uint x) { return (float)x; }
+#define __HW_FROM_ROUNDED(from, name, T, way, mode) \
+  __HW_LIB T convert_##T##_##mode(from); \
+  __HW T __##name##2##T##_##way(from x) { return convert_##T##_##mode(x); }
+#define __HW_FROM(from, name, T) \
+  __HW T __##name##2##T##_rn(from x) { return (T)x; } \
+  __HW_FROM_ROUNDED(from, name, T, rz, rtz) __HW_FROM_ROUNDED(from, name, T, ru, rtp) \
+  __HW_FROM_ROUNDED(from, name, T, rd, rtn)
+__HW_FROM(int, int, float) __HW_FROM(uint, uint, float) __HW_FROM(long, ll, float) __HW_FROM(ulong, ull, float)
+__HW_FROM(long, ll, double) __HW_FROM(ulong, ull, double) __HW_FROM(double, double, float)
 __HW double __int2double_rn(int x) { return (double)x; }
 __HW double __uint2double_rn(uint x) { return (double)x; }
-__HW float __ll2float_rn(long long x) { return (float)x; }
-__HW float __double2float_rn(double x) { return (float)x; }
 
 template <class T> __HW T __ldg(const T *p) { return *p; }
 
