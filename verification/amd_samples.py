@@ -26,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headwater import chips
 from headwater.bridge.connection import Answer, FileAnswer, Handler, serve
 from headwater.cal.abi.server.requests import Requests
 
@@ -38,6 +39,8 @@ CAL_ONLY = ("MonteCarlo",)
 reference, on which the same IL runs as compiled code of this machine."""
 SILENT = {"mersenne_twister": "prints no results"}
 """Programs whose results nobody sees, and why: what runs to its end counts as run."""
+NEED_LOCAL_MEMORY = ("lds",)
+"""Programs that are not run on chips without local memory."""
 UNLAUNCHED = ("create_streams", "stream_data_types")
 """Programs that launch nothing."""
 PATIENCE_S = 900.0
@@ -140,6 +143,8 @@ def difference(ours: Ran, theirs: Ran) -> str:
 
 def outcome(program: Path, device: str, libraries: Path) -> tuple[str, str]:
     """A word for the table's sum, and what there is to say about it."""
+    if program.name in NEED_LOCAL_MEMORY and chips.known(device) and not chips.find(device).local_memory.bytes:
+        return "not run", "the chip has no local memory"
     ran = Ran(program, OPTIONS.get(program.name, CHECKED), device, libraries, "cal")
     if not ran.launches and program.name not in UNLAUNCHED:
         return "FAILED", "nothing was launched on CAL's device\n" + ran.text[-2000:]
