@@ -129,17 +129,18 @@ class _Parser:
         return Program(kind, version, tuple(declarations), tuple(main), tuple(functions))
 
     def refuse_numbers(self) -> None:
-        """Raise for the first register whose number IL does not have. Such programs are large: nothing else is read."""
+        """Raise for the first register whose number IL does not have, before anything else is read: programs that have
+        one are so large that reading takes long."""
         for found in _LONG_NUMBER.finditer(self.text):
             if len(found[2]) == len(str(_MOST_NUMBER)) and int(found[2]) <= _MOST_NUMBER:
                 continue
-            lines = self.text[: found.end()].splitlines()
-            column = len(lines[-1]) - len(found[0]) + 1
-            if ";" in lines[-1] or lines[-1].lstrip().startswith("##"):
+            start = self.text.rfind("\n", 0, found.start()) + 1
+            before = self.text[start : found.start()]
+            if ";" in before or before.lstrip().startswith("##"):
                 continue
             hint = "an array has room for more: dcl_indexed_temp_array x0[100000]" if found[1] == "r" else ""
             message = f"{found[0][:20]} is no register: IL's numbers of registers are at most {_MOST_NUMBER}"
-            raise self.error(message, len(lines), column, hint)
+            raise self.error(message, self.text.count("\n", 0, start) + 1, len(before) + 1, hint)
 
     def statements(self) -> Iterator[tuple[int, int, str]]:
         """Line, column, and the line up to the statement's end: a line may hold several, of which each but the first

@@ -387,6 +387,19 @@ def test_the_fastest_right_tile_is_measured_once_and_kept(monkeypatch, tmp_path)
         assert all(cut in products.candidates(np.dtype(kind)) for cut in likely(np.dtype(kind), large)[1:])
 
 
+def test_tiles_are_not_measured_where_there_is_no_memory_for_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
+    products.fastest.cache_clear()
+
+    def none_left(*args, **options):
+        raise ResourceError("out of device memory")
+
+    monkeypatch.setattr(products, "stream", none_left)
+    dtype = np.dtype(np.float64)
+    assert products.fastest(hw.device("cpu"), dtype, True) == likely(dtype, True)[0]
+    products.fastest.cache_clear()
+
+
 def test_elements_that_32_bits_cannot_count_are_refused_before_the_product():
     a, c = (hw.stream(numbers(np.float32, 2, 2)) for _ in range(2))
     before = c.read()

@@ -142,8 +142,8 @@ def likely(dtype: np.dtype[Any], large: bool) -> list[Tile]:
 @cache
 def fastest(device: Device, dtype: np.dtype[Any], large: bool) -> Tile:
     """Of the likely tiles for sizes from `TRIED` on, or from `LARGE` on, the one that was fastest on the device,
-    measured once and kept. One whose results differ from the first one's, or that the driver refuses, is out."""
-
+    measured once and kept. One whose results differ from the first one's, or that the driver refuses, is out. The
+    first one where the device has no memory for the products that are measured."""
     size = _MEASURED[large]
 
     def measured() -> dict[str, Any]:
@@ -177,7 +177,11 @@ def fastest(device: Device, dtype: np.dtype[Any], large: bool) -> Tile:
         return {"tile": seconds.index(min(seconds))}
 
     names = "tile", device.name, device.description, device.driver, dtype.name, repr((size, likely(dtype, large)))
-    return likely(dtype, large)[int(kept(names, measured)["tile"])]
+    try:
+        number = int(kept(names, measured)["tile"])
+    except ResourceError:
+        number = 0
+    return likely(dtype, large)[number]
 
 
 @cache
