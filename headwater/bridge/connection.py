@@ -13,6 +13,7 @@ import socket
 import struct
 import sys
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -23,6 +24,12 @@ from headwater.errors import HeadwaterError
 
 _HEAD = struct.Struct("<II")
 _REPLY = struct.Struct("<iI")
+
+AWAKE_NS = 40_000
+"""For so long a connection's thread waits for a request without falling asleep: about twice what it takes to wake a
+thread that sleeps on another processor."""
+MOST_ASLEEP = 1023
+"""So many requests are waited for asleep, at most, after several that did not come so soon."""
 
 Answer = tuple[int, bytes]
 """A status and a reply's record."""
@@ -96,6 +103,7 @@ class Connection:
         self._names = tuple(service.protocol.messages)
         self._data = b""
         self._exact = False
+        self._asleep = self._next_asleep = 0  # requests to be waited for asleep: now, and before the last one that came
 
     def hello(self, file: int) -> None:
         """Greet the host, then answer what comes by this connection, the first."""
@@ -156,6 +164,10 @@ class Connection:
     def _next(self) -> tuple[int, bytes] | None:
         """A message's number and record; None when the connection is closed."""
         data, receive = self._data, self._socket.recv
+        if not data and not self._exact and _several_processors():
+            data = self._first_bytes()
+            if not data:
+                return None
         while len(data) < 8:
             # Of the first connection no more than a message: a file may come along with the byte behind it.
             more = receive(8 - len(data) if self._exact else 1 << 16)
@@ -175,3 +187,34 @@ class Connection:
             data = b"".join(parts)
         self._data = data[end:]
         return message, data[8:end]
+
+    def _first_bytes(self) -> bytes:
+        """The first bytes of the next request; nothing if the connection is closed."""
+        if self._asleep:
+            self._asleep -= 1
+        elif _awake.acquire(blocking=False):
+            receive, now = self._socket.recv, time.perf_counter_ns
+            until = now() + AWAKE_NS
+            try:
+                while now() < until:
+                    try:
+                        data = receive(1 << 16, socket.MSG_DONTWAIT)
+                    except BlockingIOError:
+                        continue
+                    self._next_asleep //= 2
+                    return data
+            finally:
+                _awake.release()
+            self._next_asleep = self._asleep = min(2 * self._next_asleep + 1, MOST_ASLEEP)
+        return self._socket.recv(1 << 16)
+
+
+_awake = threading.Lock()
+"""Held by the one thread that waits for a request without falling asleep."""
+
+
+def _several_processors() -> bool:
+    """Whether this process may run on more than one. With one, a host cannot run while its server waits awake."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) > 1
+    return (os.cpu_count() or 1) > 1

@@ -1,4 +1,5 @@
 // The server's process and the connections to it: starting it, asking it, noticing its end, starting another one.
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,6 +9,12 @@
 enum { IDLE_LIMIT = 32 };
 // A server that ends so often is not started again: something is wrong with its installation.
 enum { START_LIMIT = 8 };
+// For so long a thread waits for a reply without falling asleep: about twice what it takes to wake one that sleeps on
+// another processor.
+enum { AWAKE_NS = 40000 };
+// So many replies are waited for asleep, at most, after several that did not come so soon: then launches are long, and
+// have a use for this thread's processor, or other processes have.
+enum { MOST_ASLEEP = 1023 };
 
 static hw_mutex lock = HW_MUTEX_INIT;
 static hw_connection idle[IDLE_LIMIT];
@@ -64,10 +71,28 @@ static bool put_request(hw_connection connection, uint32_t message, const struct
   return hw_send(connection, small, 8) && hw_send(connection, request->data, bytes);
 }
 
+// The first bytes of a reply, if they come soon.
+static size_t receive_awake(hw_connection connection, void *data, size_t bytes) {
+  // Of all threads. One that overtakes another between these lines costs a wait that is too long or too short.
+  static atomic_uint asleep, next_asleep;
+  unsigned left = atomic_load(&asleep);
+  if (left) {
+    atomic_store(&asleep, left - 1);
+    return 0;
+  }
+  size_t have = hw_receive_awake(connection, data, bytes, AWAKE_NS);
+  unsigned next = atomic_load(&next_asleep);
+  next = have ? next / 2 : next < MOST_ASLEEP ? 2 * next + 1 : next;
+  atomic_store(&next_asleep, next);
+  atomic_store(&asleep, have ? 0 : next);
+  return have;
+}
+
 static bool get_reply(hw_connection connection, int32_t *status, struct hw_reader *reply, char **memory) {
   uint32_t head[2];
   *memory = NULL;
-  if (!hw_receive(connection, head, sizeof head))
+  size_t have = receive_awake(connection, head, sizeof head);
+  if (!hw_receive(connection, (char *)head + have, sizeof head - have))
     return false;
   char *data = malloc(head[1] + 1);
   if (!data || !hw_receive(connection, data, head[1])) {

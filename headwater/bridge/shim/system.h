@@ -76,6 +76,9 @@ hw_connection hw_connect(hw_connection first, const void *request, size_t bytes)
 // Send or receive all; 0 if the other side is gone.
 int hw_send(hw_connection connection, const void *data, size_t bytes);
 int hw_receive(hw_connection connection, void *data, size_t bytes);
+// Wait for a while without falling asleep, if there are processors for that. The bytes that came, at most so many; 0 if
+// none did, for whatever reason.
+size_t hw_receive_awake(hw_connection connection, void *data, size_t bytes, uint64_t patience_ns);
 void hw_close(hw_connection connection);
 
 // A file that comes behind a reply; negative if it does not come.

@@ -6,8 +6,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,6 +324,33 @@ int hw_send(hw_connection connection, const void *data, size_t bytes) {
     bytes -= (size_t)sent;
   }
   return 1;
+}
+
+// Whether this process may run on several processors. With one, whoever is waited for cannot run while another waits
+// awake.
+static int several_processors(void) {
+#ifdef __linux__
+  cpu_set_t allowed;
+  return !sched_getaffinity(0, sizeof allowed, &allowed) && CPU_COUNT(&allowed) > 1;
+#else
+  return sysconf(_SC_NPROCESSORS_ONLN) > 1;
+#endif
+}
+
+size_t hw_receive_awake(hw_connection connection, void *data, size_t bytes, uint64_t patience_ns) {
+  static atomic_flag waiting = ATOMIC_FLAG_INIT; // one thread at a time: the others leave processors to the server
+  size_t got = 0;
+  if (!several_processors() || atomic_flag_test_and_set(&waiting))
+    return 0;
+  uint64_t until = hw_now() + patience_ns;
+  do {
+    ssize_t part = recv((int)connection, data, bytes, MSG_DONTWAIT);
+    got = part > 0 ? (size_t)part : 0;
+    if (part >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) // all else is `hw_receive`'s to find out
+      break;
+  } while (hw_now() < until);
+  atomic_flag_clear(&waiting);
+  return got;
 }
 
 int hw_receive(hw_connection connection, void *data, size_t bytes) {
