@@ -12,7 +12,7 @@ SIGNATURES = """
 clGetPlatformIDs upp, clGetPlatformInfo puzpp, clGetDeviceIDs pqupp, clGetDeviceInfo puzpp, clCreateContext pupppe,
 clCreateContextFromType pqppe, clGetContextInfo puzpp, clCreateCommandQueue ppqe, clCreateCommandQueueWithProperties pppe,
 clGetCommandQueueInfo puzpp, clSetCommandQueueProperty pqup, clCreateBuffer pqzpe, clCreateBufferWithProperties ppqzpe,
-clCreateSubBuffer pqupe, clCreateImage pqpppe, clGetSupportedImageFormats pqqupp, clGetMemObjectInfo puzpp,
+clCreateSubBuffer pqupe, clCreateImage pqpppe, clCreateImage3D pqpzzzzzpe, clGetSupportedImageFormats pqqupp, clGetMemObjectInfo puzpp,
 clGetImageInfo puzpp, clSetMemObjectDestructorCallback ppp, clCreateSampler puuue, clCreateSamplerWithProperties ppe,
 clGetSamplerInfo puzpp, clCreateProgramWithSource puppe, clCreateProgramWithBinary puppppe,
 clCreateProgramWithBuiltInKernels puppe, clCreateProgramWithIL ppze, clBuildProgram pupppp, clCompileProgram puppupppp,

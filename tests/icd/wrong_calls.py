@@ -540,6 +540,31 @@ def check_transfers():
     )
 
 
+def shared_images(image, format8):
+    """An image of another one's pixels has its sizes and its format."""
+    flat, whole = CL["MEM_OBJECT_IMAGE2D"], Shape(CL["MEM_OBJECT_IMAGE2D"], 16, 16)
+    parent = make("clCreateImage", context, WO, byref(format8), byref(whole), None)
+    rest = (0, 0, 0, 0, parent)
+    image("INVALID_IMAGE_FORMAT_DESCRIPTOR", flags=0, described=Shape(flat, 16, 8, 0, 0, *rest))
+    other = Format(CL["RGBA"], CL["SIGNED_INT8"])
+    image("INVALID_IMAGE_FORMAT_DESCRIPTOR", flags=0, format=other, described=Shape(flat, 16, 16, 0, 0, *rest))
+    image("INVALID_IMAGE_DESCRIPTOR", flags=0, described=Shape(CL["MEM_OBJECT_IMAGE3D"], 16, 16, 1, 0, *rest))
+    image("INVALID_IMAGE_DESCRIPTOR", flags=0, described=Shape(flat, 16, 16, 0, 0, 128, 0, 0, 0, parent))
+    image("INVALID_VALUE", flags=RO, described=Shape(flat, 16, 16, 0, 0, *rest))
+    shared = make("clCreateImage", context, 0, byref(format8), byref(Shape(flat, 16, 16, 0, 0, *rest)), None)
+    found = (c_void_p * 2)(1, 1)
+    assert call("clGetMemObjectInfo", shared, CL["MEM_ASSOCIATED_MEMOBJECT"], 8, byref(found), None) == 0
+    assert call("clGetImageInfo", shared, CL["IMAGE_BUFFER"], 8, byref(found, 8), None) == 0
+    assert list(found) == [parent.value, None]
+    colour, seen = (ctypes.c_float * 4)(1, 0, 1, 0), (ctypes.c_uint8 * 4)()
+    begin, pixel, last = sizes(0, 0, 0), sizes(1, 1, 1), sizes(15, 15, 0)
+    assert call("clEnqueueFillImage", queue, shared, colour, begin, sizes(16, 16, 1), 0, None, None) == 0
+    assert call("clEnqueueReadImage", queue, parent, 1, last, pixel, 0, 0, seen, 0, None, None) == 0
+    assert list(seen) == [255, 0, 255, 0]
+    for one in (parent, shared):
+        assert call("clReleaseMemObject", one) == 0
+
+
 def check_images():
     format8 = Format(CL["RGBA"], CL["UNORM_INT8"])
     flat = CL["MEM_OBJECT_IMAGE2D"]
@@ -602,6 +627,10 @@ def check_images():
         described=Shape(row, 16, 0, 0, 0, 0, 0, 0, 0, buffer),
     )
     image("INVALID_IMAGE_SIZE", described=Shape(CL["MEM_OBJECT_IMAGE3D"], 16, 16, 0))
+    made = byref(format8)
+    wrong("INVALID_IMAGE_SIZE", "clCreateImage3D", context, RW, made, 16, 16, 1, 0, 0, None)  # OpenCL 1.1: more than 1
+    assert call("clReleaseMemObject", make("clCreateImage3D", context, RW, made, 16, 16, 2, 0, 0, None)) == 0
+    shared_images(image, format8)
     image("INVALID_IMAGE_SIZE", described=Shape(CL["MEM_OBJECT_IMAGE2D_ARRAY"], 16, 16, 0, 0))
     image("INVALID_IMAGE_SIZE", described=Shape(CL["MEM_OBJECT_IMAGE1D_ARRAY"], 16, 0, 0, 1 << 20))
     wrong("INVALID_CONTEXT", "clGetSupportedImageFormats", None, RW, flat, 1, memory, None)

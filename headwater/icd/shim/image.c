@@ -177,6 +177,18 @@ static cl_int check_descriptor(const cl_image_desc *given, cl_image_desc *d) {
   return CL_SUCCESS;
 }
 
+// An image that shares another one's pixels has its sizes, and its format: the orders that may stand for each other
+// (OpenCL 3.0 API specification, "Image Descriptor") are those of sRGB and of depths, which no device has.
+static cl_int check_shared_image(cl_mem parent, const cl_image_format *format, const cl_image_desc *d) {
+  const cl_image_desc *whole = &parent->image;
+  if (parent->type != CL_MEM_OBJECT_IMAGE2D || (d->image_row_pitch && d->image_row_pitch != parent->host_row))
+    return CL_INVALID_IMAGE_DESCRIPTOR;
+  bool same = format->image_channel_order == parent->format.image_channel_order &&
+              format->image_channel_data_type == parent->format.image_channel_data_type &&
+              d->image_width == whole->image_width && d->image_height == whole->image_height;
+  return same ? CL_SUCCESS : CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+}
+
 static cl_int check_image(cl_context context, const cl_properties *properties, cl_mem_flags flags,
                           const cl_image_format *format, const cl_image_desc *given, const void *host,
                           cl_image_desc *d) {
@@ -193,17 +205,19 @@ static cl_int check_image(cl_context context, const cl_properties *properties, c
     return error;
   size_t pixel = hw_pixel_bytes(format), row = d->image_width * pixel;
   size_t layers = d->image_depth ? d->image_depth : d->image_array_size;
-  bool of_buffer = d->mem_object != NULL;
-  if (of_buffer && d->image_type == CL_MEM_OBJECT_IMAGE2D && hw_is(d->mem_object, MAGIC_MEM) &&
-      !hw_is_image(d->mem_object))
+  bool shares = d->mem_object != NULL;
+  bool of_buffer = shares && hw_is(d->mem_object, MAGIC_MEM) && !hw_is_image(d->mem_object);
+  bool of_image = shares && hw_is(d->mem_object, MAGIC_MEM) && hw_is_image(d->mem_object);
+  if (of_buffer && d->image_type == CL_MEM_OBJECT_IMAGE2D)
     return CL_INVALID_OPERATION; // that would be cl_khr_image2d_from_buffer
-  if (of_buffer != (d->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER))
+  if (of_buffer != (d->image_type == CL_MEM_OBJECT_IMAGE1D_BUFFER) ||
+      (shares && !of_buffer && !(of_image && d->image_type == CL_MEM_OBJECT_IMAGE2D)))
     return CL_INVALID_IMAGE_DESCRIPTOR;
-  if (of_buffer && (!hw_is(d->mem_object, MAGIC_MEM) || hw_is_image(d->mem_object)))
-    return CL_INVALID_IMAGE_DESCRIPTOR;
-  if (of_buffer && d->mem_object->context != context)
+  if (shares && d->mem_object->context != context)
     return CL_INVALID_CONTEXT;
-  if (!host && !of_buffer && (d->image_row_pitch || d->image_slice_pitch))
+  if (of_image && (error = check_shared_image(d->mem_object, format, d)))
+    return error;
+  if (!host && !shares && (d->image_row_pitch || d->image_slice_pitch))
     return CL_INVALID_IMAGE_DESCRIPTOR;
   if ((host || of_buffer) && d->image_row_pitch && // Khronos' tests give the pitch of an image of a buffer
       (d->image_row_pitch < row || d->image_row_pitch % pixel))
@@ -240,6 +254,8 @@ cl_mem CL_API_CALL clCreateImageWithProperties(cl_context context, const cl_prop
     size_t layers = d.image_depth ? d.image_depth : d.image_array_size ? d.image_array_size : 1;
     uint64_t bytes = (uint64_t)row * (d.image_height ? d.image_height : 1) * layers; // a host of 32 bits may ask for more
     cl_mem parent = d.mem_object;
+    if (parent && hw_is_image(parent))
+      d.image_row_pitch = parent->host_row;
     if (parent && !hw_part_flags(parent, &flags))
       error = CL_INVALID_VALUE;
     else if (bytes > SIZE_MAX)
@@ -289,6 +305,8 @@ cl_mem CL_API_CALL clCreateImage3D(cl_context context, cl_mem_flags flags, const
                                    cl_int *errcode_ret) {
   cl_image_desc d = {CL_MEM_OBJECT_IMAGE3D, width, height, depth, 0, row_pitch, slice_pitch, 0, 0, NULL};
   cl_int error;
+  if (depth == 1) // too few, other than for clCreateImage
+    d.image_depth = 0;
   cl_mem mem = clCreateImage(context, flags, format, &d, host, &error);
   hw_set(errcode_ret, error == CL_INVALID_IMAGE_DESCRIPTOR ? CL_INVALID_IMAGE_SIZE : error);
   return mem;
@@ -317,7 +335,7 @@ cl_int CL_API_CALL clGetImageInfo(cl_mem mem, cl_uint key, size_t size, void *va
   case CL_IMAGE_ARRAY_SIZE:
     ANSWER(size_t, d->image_array_size);
   case CL_IMAGE_BUFFER:
-    ANSWER(cl_mem, mem->parent);
+    ANSWER(cl_mem, mem->parent && !hw_is_image(mem->parent) ? mem->parent : NULL);
   case CL_IMAGE_NUM_MIP_LEVELS:
   case CL_IMAGE_NUM_SAMPLES:
     ANSWER(cl_uint, 0);
