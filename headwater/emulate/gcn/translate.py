@@ -235,9 +235,9 @@ class _Function:
         if self.t.uses_matrices:
             emit(f"%matrices = alloca [{3 * matrix.ARRAY_REGISTERS * LANES} x i32], align 64")
         if self.t.uses_buffers:
-            emit(f"%buffer = alloca [{BUFFER.size_bytes} x i8], align 64")
+            out += self._written_often("buffer", BUFFER.size_bytes)
         if self.t.uses_texels:
-            emit(f"%texels = alloca [{texels.TEXELS.size_bytes} x i8], align 64")
+            out += self._written_often("texels", texels.TEXELS.size_bytes)
         if self.t.indexed_registers:
             emit(f"%registers = alloca [{self.t.indexed_registers} x {PART}], align 64")
         emit(f"%addresses = alloca [{LANES} x i64], align 64")
@@ -268,6 +268,15 @@ class _Function:
             emit(f"%exec.at = getelementptr i8, ptr %w, i64 {WAVE.offset['exec']}")
             initial += ["  %exec.first = load i64, ptr %exec.at", f"  store i64 %exec.first, ptr %p{EXEC}"]
         return out, initial
+
+    def _written_often(self, name: str, nbytes: int) -> list[str]:
+        """Memory that many instructions write before they call something. LLVM's instruction combining looks at all
+        uses of an ``alloca`` whenever it removes one (22.1: `visitAllocSite`), and not behind this intrinsic."""
+        self.t.b.declare("declare ptr @llvm.launder.invariant.group.p0(ptr)")
+        return [
+            f"%{name}.own = alloca [{nbytes} x i8], align 64",
+            f"%{name} = call ptr @llvm.launder.invariant.group.p0(ptr %{name}.own)",
+        ]
 
     def _initial_scalar(self, slot: str, kind: str, index: int) -> str:
         if index == SCC or index >= 32:
