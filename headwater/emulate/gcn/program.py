@@ -436,15 +436,43 @@ def backward(instruction: Instruction, scalar: int, active: int, inactive: int) 
             active, inactive = both, inactive if e.exec_change == "narrow" else both
         else:
             inactive = both
-    active = (active & ~e.vector_write) | e.vector_read | e.lanes_read
+    scalar_read, vector_read = e.scalar_read, e.vector_read
+    if low_half_alone(instruction, scalar, active, inactive):
+        scalar_read, vector_read = _read_by_low_half(instruction)
+    active = (active & ~e.vector_write) | vector_read | e.lanes_read
     inactive |= e.lanes_read
     if instruction.row.encoding == "MIMG":
         perhaps = sum(1 << register for register in images.address_registers(instruction))
         active |= perhaps
         if images.reads_neighbours(instruction):
             inactive |= perhaps
-    scalar = (scalar & ~e.scalar_write) | e.scalar_read
+    scalar = (scalar & ~e.scalar_write) | scalar_read
     return scalar, active, inactive
+
+
+_MULTIPLY_ADDS = frozenset({"v_mad_u64_u32", "v_mad_i64_i32"})
+
+
+def low_half_alone(instruction: Instruction, scalar: int, active: int, inactive: int) -> bool:
+    """Whether an instruction adds to a 64-bit product, and only the sum's low half is among what is live after it:
+    compilers multiply and add 32-bit numbers so."""
+    if instruction.row.name not in _MULTIPLY_ADDS or instruction.fields.get("clamp") or instruction.fields.get("indexed"):
+        return False
+    total, carry = (instruction.dest(name) for name in ("D", "D1"))
+    assert total is not None and carry is not None
+    low = replace(total.register, dwords=1)
+    high = _bits(total.register)[1] & ~_bits(low)[1]
+    return not (active | inactive) & high and not scalar & _bits(carry.register)[0]
+
+
+def _read_by_low_half(instruction: Instruction) -> tuple[int, int]:
+    """The scalar and vector registers that the low half of such a sum depends on."""
+    scalar, vector = _FULL_EXEC, 0
+    for source in instruction.sources:
+        if isinstance(source.value, Register):
+            s, v = _bits(replace(source.value, dwords=1))
+            scalar, vector = scalar | s, vector | v
+    return scalar, vector
 
 
 def _liveness(program: Program) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.emulate.gcn.control import constant, scalar_operand, scalar_register, special, write_scalar
-from headwater.emulate.gcn.program import index_range, keeps_old, meaning
+from headwater.emulate.gcn.program import index_range, keeps_old, low_half_alone, meaning
 from headwater.emulate.wave import modifiers
 from headwater.emulate.wave.builder import Value, WaveBuilder
 from headwater.emulate.wave.lower_llvm import Wide, lower
@@ -661,10 +661,37 @@ def _shuffled_bytes(t: Translator, instruction: Instruction) -> bool:
     return True
 
 
+def _multiply_add(t: Translator, instruction: Instruction) -> None:
+    """An addition to a 64-bit product: of 32 bits, where the sum's other half and the carry are not wanted. Written in
+    full, 1,500 statements of integers take LLVM 22 3.4 s instead of 1.2 s, and their code is a third longer."""
+    if t.watch is not None or not low_half_alone(instruction, *t.after):
+        _translate(t, instruction)
+        return
+    low = tuple(
+        replace(s, value=replace(s.value, dwords=1)) if isinstance(s.value, Register) else s
+        for s in instruction.sources
+    )
+    total = instruction.dest("D")
+    assert total is not None
+    total = replace(total, register=replace(total.register, dwords=1))
+    fenced = _ends_chain(t, replace(instruction, dests=(total,)))
+    exec_mask = t.exec_mask()
+    fetches = [plain_fetch(t, instruction, source) for source in low]
+    write = vector_writer(t, instruction, total, exec_mask, fenced)
+
+    def thunk(part: int) -> None:
+        a, b, c = (t.b.resize(_value(get(part)), "u32") for get in fetches)
+        write(part, t.b.binary("add", t.b.binary("mul", a, b), c), None)
+
+    t.later(thunk)
+
+
 _SPECIAL: dict[str, Callable[[Translator, Instruction], None]] = {
     "v_readlane_b32": _readlane,
     "v_readfirstlane_b32": _readlane,
     "v_writelane_b32": _writelane,
+    "v_mad_u64_u32": _multiply_add,
+    "v_mad_i64_i32": _multiply_add,
 }
 
 __all__ = ["fetch", "number", "raw_fetch", "scalar_register", "translate", "vector_fetch", "writers"]

@@ -390,6 +390,35 @@ def test_matrices_of_doubles():
 
 
 @pytest.mark.parametrize("lanes", [64, 41])
+def test_halves_of_multiply_adds(lanes):
+    """Of some the carry or the high half is wanted, of others neither, or only by what needs neither itself."""
+    snippet = """
+    v_mad_u64_u32 v[20:21], s[20:21], v4, v5, v[6:7]
+    v_mad_i64_i32 v[22:23], s[20:21], v20, s8, v[20:21]
+    v_mov_b32 v21, v22
+    v_mov_b32 v23, 7
+    v_mad_u64_u32 v[24:25], s[22:23], v8, v9, v[10:11]  ; the carry
+    v_cndmask_b32 v25, 0, 1, s[22:23]
+    v_mad_u64_u32 v[26:27], s[22:23], v12, v13, v[14:15]  ; the high half
+    v_mad_u64_u32 v[28:29], vcc, v15, v16, v[14:15]  ; neither; the addend's high half is a factor
+    v_mov_b32 v29, 1
+    v_mad_u64_u32 v[30:31], vcc, v4, v17, 5
+    v_mov_b32 v31, 2
+    v_cmp_lt_i32 vcc, v4, v5
+    s_and_saveexec_b64 s[20:21], vcc
+    v_mad_i64_i32 v[32:33], vcc, v4, v6, s[8:9]
+    v_mov_b32 v33, 3  ; other lanes keep theirs
+    v_mad_u64_u32 v[34:35], vcc, v8, v6, v[10:11]
+    s_mov_b64 exec, s[20:21]
+    v_mov_b32 v35, 4
+    v_mad_u64_u32 v[36:37], vcc, v4, v5, v[10:11] clamp
+    v_mov_b32 v37, 0
+    """
+    found, wanted = both(snippet, random_inputs(lanes, INTEGERS), lanes)
+    assert differing(found, wanted, np.float32) == []
+
+
+@pytest.mark.parametrize("lanes", [64, 41])
 def test_long_chains_of_integer_operations(lanes):
     # Enough instructions for the translator to cut the chains, and masks that change in between.
     turn = """
@@ -567,6 +596,13 @@ def test_selectors_that_are_known_make_one_shuffle():
     program = read_program(lambda at: decode(code, at, "gfx900"), 0, "gfx900", lambda at: at < len(code))
     text = translate(program, Mode(), Options()).text
     assert text.count("shufflevector <64 x i8>") == 2 * PARTS
+
+
+@pytest.mark.parametrize(("wanted", "products"), [("v20", 0), ("v21", PARTS)])
+def test_products_are_of_64_bits_where_the_high_half_is_wanted(wanted, products):
+    code = code_of(f"v_mad_u64_u32 v[20:21], vcc, v4, v5, v[20:21]\nv_mov_b32 v20, {wanted}\nv_mov_b32 v21, 0")
+    program = read_program(lambda at: decode(code, at, "gfx900"), 0, "gfx900", lambda at: at < len(code))
+    assert translate(program, Mode(), Options()).text.count("= mul <16 x i64>") == products
 
 
 def test_one_function_is_one_module(monkeypatch):
