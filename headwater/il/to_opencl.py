@@ -1,7 +1,8 @@
 """Input: a `Program` of ATI IL. Output: OpenCL C that does the same, and what its kernel takes.
 
-Registers are four untyped lanes in IL and ``uint4`` in OpenCL C, fields of one structure that every function gets: the
-compiler takes it apart again, as nothing in it is indexed; arrays lie beside it. An operation's meaning is its row of
+Registers are four untyped lanes in IL and ``uint4`` in OpenCL C. Those of the main program alone are its variables, the
+others fields of one structure that every function gets: the compiler takes it apart again, as nothing in it is indexed,
+in time that grows with the square of its fields. Arrays lie beside it. An operation's meaning is its row of
 ``operations.txt``; only memory and control flow have methods here. Textures are plain buffers with their size beside
 them (width, height, lanes of an element).
 """
@@ -69,6 +70,8 @@ class _Translator:
         self.sites = quads.Sites(program, facts, filename)
         self.site = 0  # derivatives of this function so far
         self.depth = 1
+        self.in_main = False
+        self.shared: set[int] = set()  # registers of functions
         self.line = Instruction("end", line=1)  # the one that is being translated
 
     def error(self, message: str, at: Instruction, hint: str = "") -> SourceError:
@@ -97,6 +100,7 @@ class _Translator:
         bodies: list[str] = []
         for function in self.program.functions:
             bodies += self.function(f"il_func_{function.number}", function.body)
+        self.in_main = True
         bodies += self.function("il_main", self.program.body)
         parameters = tuple(_parameters(self.facts))
         heads = [f"void il_func_{f.number}(Registers *s);" for f in self.program.functions]
@@ -111,7 +115,7 @@ class _Translator:
     def registers(self, parameters: tuple[Parameter, ...]) -> list[str]:
         facts = self.facts
         lines = ["typedef struct {"]
-        names = [f"r{n}" for n in sorted(facts.temporaries)] + [f"o{n}" for n in sorted(facts.outputs)]
+        names = self.fields()
         for start in range(0, len(names), 12):
             lines.append(f"    uint4 {', '.join(names[start : start + 12])};")
         lines += [f"    uint4 *x{n};" for n in sorted(facts.arrays)]
@@ -128,6 +132,10 @@ class _Translator:
         lines += [f"    __local uint *lds{n};" for n in sorted(facts.lds_bytes)]
         return [*lines, "} Registers;", ""]
 
+    def fields(self) -> list[str]:
+        """The registers that are fields of the structure."""
+        return [f"r{n}" for n in sorted(self.shared)] + [f"o{n}" for n in sorted(self.facts.outputs)]
+
     def kernel(self, parameters: tuple[Parameter, ...]) -> list[str]:
         facts = self.facts
         takes = [f"{pointer_type(p)}{p.name}, int4 {p.name}_size" for p in parameters]
@@ -135,7 +143,7 @@ class _Translator:
         if facts.group is not None:
             lines.append(f"__attribute__((reqd_work_group_size({', '.join(map(str, facts.group))})))")
         lines += [f"__kernel void {KERNEL}(", "    " + ",\n    ".join(takes) + ")", "{", "    Registers s;"]
-        names = [f"r{n}" for n in sorted(facts.temporaries)] + [f"o{n}" for n in sorted(facts.outputs)]
+        names = self.fields()
         start = [
             "    " + " = ".join(f"s.{name}" for name in names[first : first + 12]) + " = 0u;"
             for first in range(0, len(names), 12)
@@ -177,6 +185,8 @@ class _Translator:
     def function(self, name: str, body: tuple[Instruction, ...]) -> list[str]:
         self.depth, self.site = 1, 0
         lines = [f"void {name}(Registers *s)", "{"]
+        own = [f"r{n} = 0u" for n in sorted(self.facts.temporaries - self.shared)] if self.in_main else []
+        lines += [f"    uint4 {', '.join(own[start : start + 12])};" for start in range(0, len(own), 12)]
         for made in body:
             lines += self.statement(made)
         return [*lines, "}", ""]
@@ -286,9 +296,17 @@ class _Translator:
         if register.kind == "x":
             assert register.index is not None
             return f"s->x{register.number}[{self.array_index(register)}]"
-        if register.kind in ("r", "o"):
-            return f"s->{register.kind}{register.number}"
+        if register.kind == "r":
+            return self.temporary(register.number or 0)
+        if register.kind == "o":
+            return f"s->o{register.number}"
         raise self.error(f"writing {register.kind} is not supported", made)
+
+    def temporary(self, number: int) -> str:
+        """The register of that number, as an lvalue."""
+        if not self.in_main:
+            self.shared.add(number)
+        return f"s->r{number}" if number in self.shared else f"r{number}"
 
     def array_index(self, register: Register) -> str:
         assert register.index is not None
@@ -326,8 +344,10 @@ class _Translator:
 
     def value(self, register: Register) -> str:
         kind = register.kind
-        if kind in ("r", "o"):
-            return f"s->{kind}{register.number}"
+        if kind == "r":
+            return self.temporary(register.number or 0)
+        if kind == "o":
+            return f"s->o{register.number}"
         if kind == "x":
             return f"s->x{register.number}[{self.array_index(register)}]"
         if kind in ("cb", "g"):
@@ -402,15 +422,15 @@ class _Translator:
     def _transpose(self, made: Instruction) -> list[str]:
         target, source = (operand.register for operand in made.operands)
         first, origin = target.number or 0, source.number or 0
-        rows = [f"s->r{origin + k}" for k in range(4)]
+        rows = [self.temporary(origin + k) for k in range(4)]
         lines = ["{", "    uint4 column[4];"]
         for k, lane in enumerate("xyzw"):
             lines.append(f"    column[{k}] = (uint4)({', '.join(f'{row}.{lane}' for row in rows)});")
-        return [*lines, *(f"    s->r{first + k} = column[{k}];" for k in range(4)), "}"]
+        return [*lines, *(f"    {self.temporary(first + k)} = column[{k}];" for k in range(4)), "}"]
 
     def _det(self, made: Instruction) -> list[str]:
         first = made.operands[1].register.number or 0
-        rows = ", ".join(f"as_float4(s->r{first + k})" for k in range(4))
+        rows = ", ".join(f"as_float4({self.temporary(first + k)})" for k in range(4))
         return self.assign(made, self.finish(made, f"il_determinant({rows})", "F"))
 
     def _dsx(self, made: Instruction) -> list[str]:
