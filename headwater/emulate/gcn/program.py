@@ -456,10 +456,15 @@ _MULTIPLY_ADDS = frozenset({"v_mad_u64_u32", "v_mad_i64_i32"})
 def low_half_alone(instruction: Instruction, scalar: int, active: int, inactive: int) -> bool:
     """Whether an instruction adds to a 64-bit product, and only the sum's low half is among what is live after it:
     compilers multiply and add 32-bit numbers so."""
-    if instruction.row.name not in _MULTIPLY_ADDS or instruction.fields.get("clamp") or instruction.fields.get("indexed"):
+    if (
+        instruction.row.name not in _MULTIPLY_ADDS
+        or instruction.fields.get("clamp")
+        or instruction.fields.get("indexed")
+    ):
         return False
     total, carry = (instruction.dest(name) for name in ("D", "D1"))
-    assert total is not None and carry is not None
+    assert total is not None
+    assert carry is not None
     low = replace(total.register, dwords=1)
     high = _bits(total.register)[1] & ~_bits(low)[1]
     return not (active | inactive) & high and not scalar & _bits(carry.register)[0]
