@@ -11,6 +11,8 @@ from headwater.errors import LaunchError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _from_buffer: Any = c_char.from_buffer
+_MOST_SHARING_WORK: Any = 1000  # NumPy's stubs have only its two special values
+"""Solutions that NumPy tries, some microseconds; arrays that programs slice need a few."""
 ALIGNMENT = 128  # bytes; the widest OpenCL C type (double16) and a pair of cache lines
 
 
@@ -64,6 +66,27 @@ def contiguous_address(array: Array) -> int:
         return addressof(_from_buffer(array))
     except (TypeError, ValueError, BufferError):
         return int(array.__array_interface__["data"][0]) if array.flags.c_contiguous else -1
+
+
+def same_elements(one: Array, other: Array) -> bool:
+    """Whether two arrays are the same elements of the same memory, or all bytes of the same contiguous memory."""
+    if one is other:
+        return True
+    if one.__array_interface__["data"][0] != other.__array_interface__["data"][0] or one.nbytes != other.nbytes:
+        return False
+    if one.flags.c_contiguous and other.flags.c_contiguous:
+        return True
+    return (one.shape, one.strides, one.itemsize) == (other.shape, other.strides, other.itemsize)
+
+
+def share_memory(one: Array, other: Array) -> bool:
+    """Whether two arrays have a byte in common. True as well where NumPy would have to search for long."""
+    if not np.may_share_memory(one, other):
+        return False
+    try:
+        return np.shares_memory(one, other, max_work=_MOST_SHARING_WORK)
+    except RuntimeError:  # numpy's TooHardError, which has another place in each version
+        return True
 
 
 def aligned_bytes(nbytes: int, alignment: int = ALIGNMENT) -> Array:

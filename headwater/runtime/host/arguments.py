@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from headwater.base.arrays import address
+from headwater.base.arrays import address, same_elements
 from headwater.errors import InternalError, OutOfMemoryError
 from headwater.native.pool import Task
 from headwater.runtime import signature
@@ -105,6 +105,9 @@ def _slow_pointer(device: Device, arg: ArgInfo, position: int, writes: bool, val
         task.keep_view(value, array)
     if array.flags.c_contiguous:
         return address(array) if array.size else 0
+    for original, copy in task.copies or ():
+        if same_elements(original, array):
+            return address(copy)
     try:
         copy = np.ascontiguousarray(array)
     except MemoryError:

@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.base.arrays import Array, address, view
+from headwater.base.arrays import Array, address, same_elements, share_memory, view
+from headwater.errors import LaunchError
 from headwater.runtime.images import Image
 from headwater.runtime.interface import Buffer
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import Local
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headwater.native.pool import Task
+    from headwater.opencl.kernels import ArgInfo, KernelInfo
 
 _ENDLESS = (1 << 62) - 1
 """The bytes of what bounds its accesses itself: an image."""
@@ -52,22 +56,48 @@ def bytes_of(value: Any) -> int:
 
 def memory_of(value: Any, task: Task) -> Array:
     """The array that the kernel sees for a pointer argument."""
+    array = _passed(value, task)
+    for original, copy in task.copies or ():
+        if same_elements(original, array):
+            return copy
+    return array
+
+
+def _passed(value: Any, task: Task) -> Array:
+    """The array that is passed for a pointer."""
     if isinstance(value, Stream):
         value = value.buffer
     if isinstance(value, HostBuffer):
         return value.memory
     array = next((array for given, array in task.views or () if given is value), None)
-    if array is None:
-        array, _ = view(value)
-    for original, copy in task.copies or ():
-        if original is array:
-            return copy
-    return array
+    return array if array is not None else view(value)[0]
+
+
+def refuse_shared_copies(info: KernelInfo, args: Sequence[Any], task: Task) -> None:
+    """LaunchError where an array is copied for the launch, another argument is over a part of its memory, and one of
+    both is written: what is written to one would not be seen in the other, or be lost. The same elements twice share a
+    copy."""
+    memories: list[tuple[ArgInfo, Array]] = []
+    for arg, value in zip(info.args, args, strict=True):
+        if arg.kind == "image":
+            memories.append((arg, value.array))
+        elif arg.kind in ("buffer", "constant") and value is not None:
+            memories.append((arg, _passed(value, task)))
+    for array, _ in task.copies or ():
+        users = [arg for arg, memory in memories if same_elements(memory, array)]
+        written = any(arg.access != "read" for arg in users)
+        for arg, memory in memories:
+            if arg not in users and (written or arg.access != "read") and share_memory(memory, array):
+                raise LaunchError(
+                    f"`{users[0].name}` and `{arg.name}` are over the same memory",
+                    hint=f"the array `{users[0].name}` has gaps and is copied for the launch; give the arguments "
+                    "arrays of their own",
+                )
 
 
 def write_back(task: Task) -> None:
-    """Copy what was written to contiguous copies back to the arrays that they stand for."""
+    """Copy what was written to contiguous copies back to the arrays that they stand for; a copy of a copy first."""
     copies, task.copies = task.copies, None
-    for array, copy in copies or ():
+    for array, copy in reversed(copies or ()):
         if array.flags.writeable:
             np.copyto(array, copy)

@@ -19,7 +19,7 @@ from headwater.native.launch_block import FLAGS, LOCAL_BYTES, NEXT, SCRATCH_BYTE
 from headwater.native.pool import Task
 from headwater.runtime import signature
 from headwater.runtime.host.arguments import Kind, Packing, local_bytes_of
-from headwater.runtime.host.memory import HostBuffer, bytes_of
+from headwater.runtime.host.memory import HostBuffer, bytes_of, refuse_shared_copies
 from headwater.runtime.streams import Stream
 from headwater.runtime.values import Local
 
@@ -171,16 +171,26 @@ class ArgumentPacker(Generic[T]):
             free.append(task)
             raise refusal
 
+        def copied(args: Sequence[Any], task: T) -> None:
+            """Do not run what would see a copy of memory that it also has itself: LaunchError."""
+            try:
+                refuse_shared_copies(self.info, args, task)
+            except LaunchError:
+                task.release()
+                free.append(task)
+                raise
+
         made: Callable[[Sequence[Any]], T] = _written(pattern)(
             free.pop, new_task, pack, slots, dtypes, self.device, self.memory, self.bounds, self.access_modes,
-            self.locate, count_error, coerced, refuse,
+            self.locate, count_error, coerced, refuse, copied,
         )  # fmt: skip
         return made
 
 
 _TEMPLATE = """
 def packer(
-    take, another, pack, slots, dtypes, device, memory, bounds, access_modes, locate, count_error, coerced, refuse
+    take, another, pack, slots, dtypes, device, memory, bounds, access_modes, locate, count_error, coerced, refuse,
+    copied,
 ):
     inside = set()
     outside, pack_sizes = (bounds.outside, bounds.pack_sizes) if bounds is not None else (None, None)
@@ -283,6 +293,8 @@ def _written(pattern: Pattern) -> Callable[..., Any]:
         f"    pack({', '.join(['task.args', '0', *packed])})",
         "except refused:",
         f"    coerced(args, task, {values})",
+        "if task.copies is not None:",
+        "    copied(args, task)",
         "block = task.block",
         f"block[{NEXT}] = 0",
         f"block[{STOP}] = 0",

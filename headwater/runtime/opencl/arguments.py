@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.base.arrays import Array
-from headwater.errors import DeviceError
+from headwater.base.arrays import Array, same_elements, share_memory
+from headwater.errors import DeviceError, LaunchError
 from headwater.runtime import signature
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
 from headwater.runtime.opencl.calls import UNCHANGING, UNKNOWN
@@ -108,7 +109,7 @@ class Arguments:
             if type(value) is Stream and value.dtype is plain[index] and value.device is device:
                 native, transfer = value.buffer.mem, None  # type: ignore[attr-defined]
             else:
-                native, transfer = self._native(index, value, backend)
+                native, transfer = self._native(index, value, backend, transfers)
             to_set += (index, native)
             if transfer is not None:
                 transfers.append(transfer)
@@ -116,10 +117,12 @@ class Arguments:
                 bound[index] = value.token
             elif type(value) in (Local, Sampler):
                 bound[index] = value
+        if len(transfers) > 1:
+            _refuse_shared(transfers)
         return tuple(to_set), transfers or None
 
-    def _native(self, index: int, value: Any, backend: Any) -> tuple[Any, Transfer | None]:
-        """What to set for an argument that is no value, and what to bring back."""
+    def _native(self, index: int, value: Any, backend: Any, lent: Sequence[Transfer]) -> tuple[Any, Transfer | None]:
+        """What to set for an argument that is no value, and what to bring back. ``lent``: what is brought already."""
         arg: ArgInfo = self.info.args[index]
         position = index + 1
         if arg.kind == "local":
@@ -136,12 +139,14 @@ class Arguments:
                     arg, position, f"an image is expected, {type(value).__name__} given", "pass hw.Image(array)"
                 )
             check_image(arg, position, value)
-            transfer: Transfer = _ImageTransfer(self._device, value, arg.access != "read", backend)
+            transfer: Transfer = _ImageTransfer(self._device, arg, value, backend)
             return transfer.memory, transfer
-        return self._pointer(arg, position, value, backend)
+        return self._pointer(arg, position, value, backend, lent)
 
-    def _pointer(self, arg: ArgInfo, position: int, value: Any, backend: Any) -> tuple[Any, Transfer | None]:
-        """What to set for a pointer, and what to bring back."""
+    def _pointer(
+        self, arg: ArgInfo, position: int, value: Any, backend: Any, lent: Sequence[Transfer]
+    ) -> tuple[Any, Transfer | None]:
+        """What to set for a pointer, and what to bring back. An array that is lent already has its buffer."""
         if value is None:
             return None, None
         if isinstance(value, (Stream, ClBuffer)):
@@ -162,7 +167,11 @@ class Arguments:
         array, untyped = signature.given_array(arg, position, value)
         writes = arg.access != "read"
         signature.check_array(arg, position, array, untyped, writes)
-        transfer = Transfer(self._device, array, writes, backend)
+        for known in lent:
+            if type(known) is Transfer and same_elements(known.array, array):
+                known.writes |= writes
+                return known.memory, None
+        transfer = Transfer(self._device, arg, array, backend)
         return transfer.memory, transfer
 
     def _sampler(self, sampler: Sampler) -> Any:
@@ -186,12 +195,23 @@ def _one_by_one(set_arg: Callable[[int, Any], None]) -> Callable[[tuple[Any, ...
     return set_all
 
 
+def _refuse_shared(transfers: Sequence[Transfer]) -> None:
+    """LaunchError where two arrays share memory and one of them is written: on the device each has its own."""
+    for one, other in itertools.combinations(transfers, 2):
+        if (one.writes or other.writes) and share_memory(one.array, other.array):
+            raise LaunchError(
+                f"`{one.name}` and `{other.name}` are over the same memory",
+                hint="each is copied to the device; give the arguments arrays of their own, or one stream",
+            )
+
+
 class Transfer:
     """An array lent to a launch: copied to the device before, and back after if the kernel may write to it."""
 
-    def __init__(self, device: ClDevice, array: Array, writes: bool, backend: Any) -> None:
+    def __init__(self, device: ClDevice, arg: ArgInfo, array: Array, backend: Any) -> None:
+        self.name = arg.name
         self.array = array
-        self.writes = writes
+        self.writes = arg.access != "read"
         self.host = np.ascontiguousarray(array)
         self.memory = self._upload(device, backend)
 
@@ -212,9 +232,9 @@ class Transfer:
 class _ImageTransfer(Transfer):
     """The same for an image."""
 
-    def __init__(self, device: ClDevice, image: Image, writes: bool, backend: Any) -> None:
+    def __init__(self, device: ClDevice, arg: ArgInfo, image: Image, backend: Any) -> None:
         self.image = image
-        super().__init__(device, image.array, writes, backend)
+        super().__init__(device, arg, image.array, backend)
 
     def _upload(self, device: ClDevice, backend: Any) -> Any:
         cl = pyopencl()

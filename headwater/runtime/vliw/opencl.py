@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.base.arrays import address, aligned_bytes
+from headwater.base.arrays import Array, aligned_bytes
 from headwater.emulate.vliw.bindings import Bindings, Bound, Name
 from headwater.emulate.wave.launched import SimulatedTask
 from headwater.emulate.wave.layout import round_up
@@ -32,6 +32,7 @@ from headwater.runtime.simulated import printf_memory
 from headwater.runtime.simulated.arguments import check_arguments
 from headwater.runtime.simulated.kernel import SimulatedKernel
 from headwater.runtime.vliw.device import CONSTANT_FETCH, TEXT_FETCH, ShaderKernel, check_limits, machine_of
+from headwater.runtime.vliw.dwords import in_whole_dwords
 from headwater.runtime.vliw.images import image_of
 from headwater.runtime.vliw.launch import ARENA, Arena, Inputs, Packed, ShaderLaunch, Sizes, View
 
@@ -250,42 +251,44 @@ class OpenClArguments:
         task = launch.host.pack(args)
         arena = Arena()
         packed = bytearray(task.args[launch.descriptors : launch.descriptors + self.packed.nbytes])
-        for value, arg, at in zip(args, self._info.args, self.convention.places, strict=True):
-            if arg.kind in ("buffer", "constant"):
-                where = 0 if value is None else self._place(task, arena, arg, value)
-            elif arg.kind == "image":
-                where = self._image_argument(task, arena, arg, value)
-            else:
-                continue
-            packed[at : at + 4] = struct.pack("<I", where)
-            packed[at + 4 : at + 8] = bytes(4)
+        for index, where in self._places(task, arena, args).items():
+            at = self.convention.places[index]
+            packed[at : at + 8] = struct.pack("<II", where, 0)
         task.printf = task.keep(printf_memory.new_memory()) if self.convention.formats else None
         return task, Inputs(self._constants(bytes(packed), arena, task, launch.sizes.whole[0]), arena)
 
     def printed(self, task: SimulatedTask) -> list[str]:
         return [] if task.printf is None else printf_memory.show(task.printf, self.convention.formats)
 
-    def _place(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Any) -> int:
-        """A buffer's address in the arena. The chip accesses whole dwords, so others than these are copied."""
-        memory = memory_of(value, task)
-        if not memory.size:
-            return 0
-        flat = memory.reshape(-1).view(np.uint8)
-        writable = bool(memory.flags.writeable)
-        if flat.nbytes % 4 or address(flat) % 4:
-            whole = aligned_bytes(round_up(flat.nbytes, 4))
-            whole[: flat.nbytes] = flat
-            task.keep_copy(flat, whole[: flat.nbytes])
-            flat = whole
-        return arena.add(f"`{signature.declaration(arg)}`", flat, writable=writable)
+    def _places(self, task: SimulatedTask, arena: Arena, args: Sequence[Any]) -> dict[int, int]:
+        """The addresses in the arena of buffers and of images' descriptions, by the arguments' numbers."""
+        memories: dict[int, Array] = {}
+        for index, (value, arg) in enumerate(zip(args, self._info.args, strict=True)):
+            if arg.kind == "image":
+                value.refuse_unread()
+                memories[index] = value.array
+            elif arg.kind in ("buffer", "constant") and value is not None:
+                memories[index] = memory_of(value, task)
+        places = {}
+        for index, (memory, first) in in_whole_dwords(task, memories).items():
+            arg, given = self._info.args[index], memories[index]
+            image = arg.kind == "image"
+            name = f"the pixels of `{arg.name}`" if image else f"`{signature.declaration(arg)}`"
+            where = arena.add(name, memory, writable=bool(given.flags.writeable)) + first
+            element = given.itemsize if image else arg.pointee_bytes
+            if where % min(4, element & -element):
+                raise LaunchError(
+                    f"{name} begins at no multiple of {min(4, element & -element)} bytes, and other arguments are over "
+                    "the same memory",
+                    hint="the chip accesses whole dwords; give the arguments arrays of their own",
+                )
+            places[index] = self._described(task, arena, arg, args[index], where) if image else where
+        return places
 
-    def _image_argument(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Image) -> int:
-        """An image's description, with the address of its pixels in the arena."""
-        pixels = value.array.reshape(-1).view(np.uint8)
-        writable = bool(value.array.flags.writeable)
-        value.refuse_unread()
+    def _described(self, task: SimulatedTask, arena: Arena, arg: ArgInfo, value: Image, pixels: int) -> int:
+        """The address of an image's description, which has that of its pixels."""
         description = task.keep(value.descriptor.copy())
-        description[0] = arena.add(f"the pixels of `{arg.name}`", pixels, writable=writable)
+        description[0] = pixels
         return arena.add(f"the descriptor of `{arg.name}`", description.view(np.uint8), writable=False)
 
     def _constants(self, packed: bytes, arena: Arena, task: SimulatedTask, row: int) -> dict[Name, View]:
