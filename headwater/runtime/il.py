@@ -16,7 +16,7 @@ import numpy as np
 
 from headwater.errors import LaunchError, LimitError, Span
 from headwater.opencl.kernels import ArgInfo, KernelInfo
-from headwater.runtime.interface import Device, DeviceProgram, current, resolve
+from headwater.runtime.interface import Device, DeviceProgram, Queue, current, resolve
 from headwater.runtime.program import ClProgram, Kernel, Launcher, Program, with_simulate
 from headwater.runtime.shapes import ENTRY
 from headwater.runtime.signature import count_error, prototype
@@ -157,6 +157,9 @@ class IlKernel(Kernel):
             step = self.program.translation.step
             if step is not None:
                 self._warn_of_step(step, options)
+            queue = options.get("queue")
+            if isinstance(queue, Queue) and any(map(_has_gaps, (*args, *named.values()))):
+                queue.wait()  # what its launches write to these arrays is copied now
             try:
                 return inner(*self.arguments(args, named), **options)
             except LimitError as error:
@@ -220,6 +223,11 @@ def _argument(parameter: Parameter) -> ArgInfo:
     return ArgInfo(parameter.name, "buffer", kind, 8, access, 4 if kind == "uint*" else _ELEMENT_BYTES, kind)  # type: ignore[arg-type]
 
 
+def _has_gaps(value: object) -> bool:
+    """Whether it is an array that has to be copied to be contiguous."""
+    return isinstance(value, np.ndarray) and not value.flags.c_contiguous
+
+
 def _lanes_and_size(parameter: Parameter, value: Any) -> tuple[Any, tuple[int, int, int, int]]:
     """An array as 32-bit lanes, and the four numbers that the kernel wants to know of it."""
     name = parameter.name
@@ -245,7 +253,7 @@ def _lanes_and_size(parameter: Parameter, value: Any) -> tuple[Any, tuple[int, i
         size = (*_extent(parameter, value.shape, per_number), nbytes)
     if isinstance(value, Stream):
         return Stream(value.device, (nbytes // 4,), np.uint32, value.buffer), size
-    if not value.flags.c_contiguous:
+    if _has_gaps(value):
         if written:
             raise LaunchError(f"{name} is written and must be C-contiguous", hint="pass np.ascontiguousarray(…)")
         value = np.ascontiguousarray(value)

@@ -88,3 +88,36 @@ def test_images_end_where_their_last_pixel_does(device, kind):
     image = hw.Image(pixels, "r", f"unsigned_int{8 * pixels.itemsize}")
     hw.compile(WRITTEN, device=device).k[(15,), (15,)](image, 5, device=device)
     np.testing.assert_array_equal(pixels.ravel(), np.arange(1, 16))
+
+
+BUSY = """kernel void busy(global int *o, int n) {
+  int x = 1;
+  for (int i = 0; i < n; i++) x = x * 1103515245 + 12345;
+  o[get_global_id(0)] = x;
+}
+kernel void k(global float *a, global const float *b) {
+  int i = get_global_id(0);
+  a[i] = b[i] + 1;
+}"""
+IL = """il_ps_2_0
+dcl_input_position_interp(linear_noperspective) vWinCoord0.xy__
+dcl_output_generic o0
+dcl_resource_id(0)_type(2d,unnorm)_fmtx(float)_fmty(float)_fmtz(float)_fmtw(float)
+dcl_literal l0, 1.0, 1.0, 1.0, 1.0
+sample_resource(0)_sampler(0) r0, vWinCoord0.xyxx
+add o0, r0, l0
+end
+"""
+
+
+def test_a_queue_reads_arrays_with_gaps_as_its_earlier_launches_left_them(device):
+    queue, spent = hw.Queue(device), np.zeros(1, np.int32)
+    opencl, il = hw.compile(BUSY, device=device), hw.compile(IL)
+    x, y, z = (np.zeros((8, 8, 4), np.float32) for _ in range(3))
+    opencl.busy[(1,), (1,)](spent, 1_000_000, device=device, queue=queue)
+    opencl.k[(256,), (64,)](x, x, device=device, queue=queue)
+    opencl.k[(128,), (64,)](y[::2], x[::2], device=device, queue=queue)
+    il.main[(8, 4), None](i0=y[::2], o0=z[:4], device=device, queue=queue)
+    queue.wait()
+    np.testing.assert_array_equal(y[::2], np.full((4, 8, 4), 2, np.float32))
+    np.testing.assert_array_equal(z[:4], np.full((4, 8, 4), 3, np.float32))

@@ -171,6 +171,8 @@ class Arguments:
             if type(known) is Transfer and same_elements(known.array, array):
                 known.writes |= writes
                 return known.memory, None
+        if not array.flags.c_contiguous:
+            backend.finish()  # what launches of the queue write to it is copied now
         transfer = Transfer(self._device, arg, array, backend)
         return transfer.memory, transfer
 

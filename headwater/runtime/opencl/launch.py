@@ -183,7 +183,7 @@ class ClLaunch:
     def _finish(
         self, event: Any, backend: Any, transfers: list[Transfer], asynchronous: bool, time_limit: float | None
     ) -> ClEvent:
-        """Bring arrays back; wait unless the launch is asynchronous."""
+        """Bring arrays back; wait unless the launch is asynchronous and they have no gaps."""
         last = event
         copies: list[tuple[Array, Array]] = []
         try:
@@ -203,7 +203,9 @@ class ClLaunch:
                     f"{self.kernel.name} is still running after its time limit of {time_limit:g} s",
                     hint=f"a kernel on {self.device.description} cannot be stopped; the cpu device can",
                 ) from None
-        if transfers and not asynchronous:
+        # Arrays with gaps get their results from this thread: the queue's next launches may read them.
+        gaps = any(transfer.writes and not transfer.array.flags.c_contiguous for transfer in transfers)
+        if transfers and (gaps or not asynchronous):
             result.wait()
         return result
 
