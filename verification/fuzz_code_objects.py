@@ -29,7 +29,7 @@ KERNELS = ("add.cl", "reduction.cl", "median.cl", "hash.cl", "histogram.cl", "bl
 def corpus(folder: Path) -> list[tuple[str, bytes]]:
     """(target, code object) of each kernel for each target and, of some, in other versions; kept in ``folder``."""
     from headwater.errors import HeadwaterError
-    from headwater.opencl.gcn import compile_code_object
+    from headwater.opencl.gcn import Variant, compile_code_object
 
     suite = Path(__file__).parents[1] / "benchmarks" / "suite"
     for target in TARGETS:
@@ -38,7 +38,8 @@ def corpus(folder: Path) -> list[tuple[str, bytes]]:
                 path = folder / f"{target}-{version}-{name}.hsaco"
                 if not path.exists():
                     try:
-                        made = compile_code_object((suite / name).read_text(), name, "", target, version=version)
+                        source = (suite / name).read_text()
+                        made = compile_code_object(source, name, "", target, variant=Variant(version))
                     except HeadwaterError as error:
                         print(f"{path.name}: {error.message}", file=sys.stderr)
                         continue

@@ -22,6 +22,9 @@ class Traits:
 
     ``targets``: LLVM's processors that have it ("Processors"). ``generation``: 6 to 9.
 
+    ``with_clang_features``: of the targets, those for which clang names features that LLVM does not give them by itself
+    (XNACK).
+
     ``scalar_groups``: ranges of numbers of scalar registers that no operand of several registers crosses.
     ``named_pairs``: the first numbers of pairs that have a name. ``first_trap_register``: TTMP0.
     ``has_inverse_two_pi``: the inline constant 1/(2π). ``has_apertures``: sources that hold the limits of shared and
@@ -66,6 +69,7 @@ class Traits:
     targets: tuple[str, ...]
     generation: int
     scalar_groups: tuple[tuple[int, int], ...]
+    with_clang_features: tuple[str, ...] = ()
     named_pairs: Mapping[int, str] = field(default_factory=lambda: _PAIRS | _PAIRS_GFX8)
     first_trap_register: int = 108
     has_inverse_two_pi: bool = True
@@ -176,6 +180,7 @@ TRAITS: Mapping[str, Traits] = {
             ("gfx801", "gfx802", "gfx803", "gfx805", "gfx810"),
             8,
             ((0, 102), (102, 104), (104, 106), *_OF_PAIRS),
+            with_clang_features=("gfx801",),
             named_pairs=_PAIRS | _TRAP_PAIRS | _PAIRS_GFX8,
             sdwa=frozenset(("sdwa", "sdwa8")),
             has_sdwa_masks=False,

@@ -142,10 +142,12 @@ def main(words: Sequence[str]) -> int:
             name,
             options,
             chosen,
-            version=args.code_object_version or gcn.DEFAULT_VERSION,
-            largest_group=_LARGEST_GROUP if args.largest_group is None else args.largest_group,
             emit=emit,
             only=tuple(dict.fromkeys(args.kernels)),
+            variant=gcn.Variant(
+                args.code_object_version or gcn.DEFAULT_VERSION,
+                _LARGEST_GROUP if args.largest_group is None else args.largest_group,
+            ),
         )
     print(made.warnings, end="", file=sys.stderr)
     if not made.kernels:

@@ -44,6 +44,20 @@ class GcnBuild(NamedTuple):
     variable_bytes: int = 0
 
 
+class Variant(NamedTuple):
+    """Which code of a program is wanted: ``version`` of the code object (4, 5 or 6); ``largest_group``, the most
+    work-items of a work-group, for kernels without reqd_work_group_size: registers are given out by it, and 256 is what
+    AMD's OpenCL compilers take. ``checked``: accesses, atomic functions and barriers stay where the program has them,
+    for a check to look at."""
+
+    version: int = DEFAULT_VERSION
+    largest_group: int = DEFAULT_GROUP
+    checked: bool = False
+
+
+DEFAULT_VARIANT = Variant()
+
+
 def processor_of(target: str) -> str:
     """LLVM's processor for a target: ``"gfx906"``, ``"GFX906"``, ``"fiji"``; UsageError for others."""
     name = target.strip().lower()
@@ -63,29 +77,24 @@ def compile_code_object(
     options: str = "",
     target: str = "gfx900",
     *,
-    version: int = DEFAULT_VERSION,
-    largest_group: int = DEFAULT_GROUP,
     emit: str = "hsaco",
     only: tuple[str, ...] = (),
-    checked: bool = False,
+    variant: Variant = DEFAULT_VARIANT,
 ) -> GcnBuild:
     """Compile OpenCL C for an AMD GPU, or take the result from the disk cache.
 
-    ``options`` are those of clBuildProgram, ``version`` that of the code object (4, 5 or 6). ``largest_group``: the
-    most work-items of a work-group, for kernels without reqd_work_group_size; registers are given out by it, and 256 is
-    what AMD's OpenCL compilers take. ``emit``: "ir", "asm", "obj" or "hsaco". ``only``: these kernels and no others.
-    ``checked``: accesses, atomic functions and barriers stay where the program has them, for a check to look at.
-    Line tables are always made. Raises SourceError for errors in the source, UsageError for bad options, unknown
-    targets and kernels.
+    ``options`` are those of clBuildProgram. ``emit``: "ir", "asm", "obj" or "hsaco". ``only``: these kernels and no
+    others. Line tables are always made. Raises SourceError for errors in the source, UsageError for bad options,
+    unknown targets and kernels.
     """
     processor = processor_of(target)
-    if version not in CODE_OBJECT_VERSIONS:
-        raise UsageError(f"there is no code object version {version} here", hint="choose 4, 5 or 6")
-    if not 1 <= largest_group <= LARGEST_GROUP:
-        raise UsageError(f"a work-group cannot have {largest_group} work-items", hint=f"1 to {LARGEST_GROUP}")
+    if variant.version not in CODE_OBJECT_VERSIONS:
+        raise UsageError(f"there is no code object version {variant.version} here", hint="choose 4, 5 or 6")
+    if not 1 <= variant.largest_group <= LARGEST_GROUP:
+        raise UsageError(f"a work-group cannot have {variant.largest_group} work-items", hint=f"1 to {LARGEST_GROUP}")
     if emit not in EMITTED:
         raise UsageError(f"there is no output {emit!r}", hint="choose from " + ", ".join(EMITTED))
-    settings = Settings(processor, version, largest_group, emit, only, checked)
+    settings = Settings(processor, *variant, emit, only)
     where = includes.place(source, filename)
     key = cache.key(_FORMAT, code_state(__name__), source, filename, options, repr(settings), where)
     key, found = fresh(key, lambda entry: _read(entry, settings))
@@ -133,9 +142,9 @@ class Settings(NamedTuple):
     processor: str
     version: int
     largest_group: int
+    checked: bool
     emit: str
     only: tuple[str, ...]
-    checked: bool = False
 
 
 def _read(entry: Path, settings: Settings) -> tuple[dict[str, str], GcnBuild]:

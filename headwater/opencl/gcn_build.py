@@ -54,8 +54,6 @@ _OF_PROCESSOR = re.compile(
     r"__gfx|__GFX|__amdgcn|__AMDGCN|__AMDGPU|FP_FAST_FMA|__builtin_|__has_|-x hip|\basm\b|__asm|\btarget\b"
     r"|#[ \t]*include"
 )
-_OWN_FEATURES = ("gfx801",)
-"""Processors for which clang names features that LLVM does not give them by itself (XNACK)."""
 _OPTIONAL_PARTS = "-cl-std=CL3"
 """In which alone processors differ by `headwater.opencl.extensions`."""
 
@@ -85,15 +83,15 @@ def front(source: str, filename: str, options: str, processor: str, version: int
         flags = (*gcn(version).clang, f"-mcpu={processor}", f"-mcode-object-version={version}")
         return clang.compile_to_ir(source, filename, options, debug=True, target=(*flags, *optional))
 
-    if processor in _OWN_FEATURES or _OF_PROCESSOR.search(source) or _OF_PROCESSOR.search(options):
+    traits = traits_of(processor)
+    if processor in traits.with_clang_features or _OF_PROCESSOR.search(source) or _OF_PROCESSOR.search(options):
         return compiled()
-    keeps_denormals = int(processor[3:-2]) >= 9
     key = (
         source,
         filename,
         options,
         str(version),
-        str(keeps_denormals),
+        str(traits.generation >= 9),
         *(optional if _OPTIONAL_PARTS in options else ()),
     )
     with _fronts_lock:

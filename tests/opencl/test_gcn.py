@@ -265,16 +265,18 @@ def test_the_metadata_describes_the_arguments():
 
 @pytest.mark.parametrize(("version", "abi"), [(4, 2), (5, 3), (6, 4)])
 def test_code_object_versions(version, abi):
-    made = gcn.compile_code_object(SCALE, "k.cl", "", "gfx900", version=version)
+    made = gcn.compile_code_object(SCALE, "k.cl", "", "gfx900", variant=gcn.Variant(version))
     assert made.code[7:9] == bytes([64, abi])  # ELFOSABI_AMDGPU_HSA, its version
-    text = assembly("kernel void k(global ulong *a) { a[get_local_size(0)] = get_global_size(1); }", version=version)
+    text = assembly(
+        "kernel void k(global ulong *a) { a[get_local_size(0)] = get_global_size(1); }", variant=gcn.Variant(version)
+    )
     hidden = set(re.findall(r"\.value_kind: +(hidden_\w+)", text))
     assert ("hidden_block_count_x" in hidden) == (version > 4)
     assert (".amdhsa_user_sgpr_dispatch_ptr 1" in text) == (version == 4)
 
 
 def test_larger_groups_are_allowed_for():
-    text = assembly(SCALE, largest_group=1024)
+    text = assembly(SCALE, variant=gcn.Variant(largest_group=1024))
     assert ".max_flat_workgroup_size: 1024" in text
     fixed = (
         "kernel __attribute__((reqd_work_group_size(8, 4, 1))) void k(global ulong *a) { a[0] = get_local_size(1); }"
@@ -381,7 +383,7 @@ def test_wrong_settings_are_told():
     with pytest.raises(UsageError, match="there is no target 'gfx9000'"):
         gcn.compile_code_object(SCALE, "k.cl", target="gfx9000")
     with pytest.raises(UsageError, match="there is no code object version 3"):
-        gcn.compile_code_object(SCALE, "k.cl", version=3)
+        gcn.compile_code_object(SCALE, "k.cl", variant=gcn.Variant(3))
     with pytest.raises(UsageError, match="there is no output 'exe'"):
         gcn.compile_code_object(SCALE, "k.cl", emit="exe")
 
@@ -401,7 +403,7 @@ def test_processors_share_what_clang_makes_and_get_their_own_code(monkeypatch):
     for processor in ("gfx900", "gfx600", "gfx701", "gfx90a"):
         front = gcn_build.front(source, "m.cl", "", processor, 5)
         alone = compile_to_ir(source, "m.cl", "", debug=True, target=(*platforms.gcn(5).clang, f"-mcpu={processor}"))
-        settings = gcn.Settings(processor, 5, 256, "obj", ())
+        settings = gcn.Settings(processor, *gcn.DEFAULT_VARIANT, "obj", ())
         made = [gcn_build._generate(one.ir, list(one.kernels), "m.cl", source, settings) for one in (front, alone)]
         assert made[0] == made[1], processor
     assert len(runs) == 2

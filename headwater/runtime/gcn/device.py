@@ -164,14 +164,15 @@ class GcnKernel(SimulatedKernel):
 
 
 def _compiled(source: str, filename: str, options: str, target: str, largest_group: int, checked: bool) -> Any:
-    from headwater.opencl.gcn import compile_code_object
+    from headwater.opencl.gcn import Variant, compile_code_object
 
     # If it is not in the cache the compiler process will work on it, and the translator be wanted: import that by then.
     importing = threading.Timer(_MISS_SECONDS, import_module, ("headwater.emulate.gcn.translate",))
     importing.daemon = True
     importing.start()
     try:
-        return compile_code_object(source, filename, options, target, largest_group=largest_group, checked=checked)
+        variant = Variant(largest_group=largest_group, checked=checked)
+        return compile_code_object(source, filename, options, target, variant=variant)
     finally:
         importing.cancel()
 

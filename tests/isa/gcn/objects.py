@@ -26,9 +26,9 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void second(__global fl
 @lru_cache(maxsize=16)
 def compiled(target="gfx906", version=5):
     """The bytes of a code object made from SOURCE."""
-    from headwater.opencl.gcn import compile_code_object
+    from headwater.opencl.gcn import Variant, compile_code_object
 
-    return compile_code_object(SOURCE, "k.cl", "", target, version=version).code
+    return compile_code_object(SOURCE, "k.cl", "", target, variant=Variant(version)).code
 
 
 def elf(sections, *, machine, flags=0, kind=3, os_abi=0, abi_version=0, is_64=True, segments=()):
