@@ -362,7 +362,7 @@ class Lanes:
 
     def _loaded(self, instruction: Instruction, state: State) -> list[tuple[str, int, Value]]:
         base = instruction.source("ADDR")
-        if not instruction.row.name.startswith("s_load_dword") or base is None or not instruction.dests:
+        if base is None or base.type != "b64" or "load" not in instruction.row.flags:
             return []
         halves = self._halves(base, state)
         extra = instruction.fields["offset_bytes"]

@@ -20,6 +20,7 @@ from headwater.analyze.launch import Array
 from headwater.analyze.register_values import Lanes, State, Test, Value, gathering, number
 from headwater.emulate.gcn.program import effects, registers
 from headwater.isa.gcn.model import EXEC, SCC, VCC, Register
+from headwater.isa.gcn.semantics import semantics
 
 if TYPE_CHECKING:
     from headwater.analyze.flow import Cycle
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _MASK = 0xFFFFFFFF
 _MOST_ITERATIONS, _MOST_FOLLOWED = 64, 4096  # a loop's iterations, and instructions in all, followed one by one
 _HARDLY = 1e-9
+_ASKED = {"SCC": SCC, "VCC": VCC, "EXEC": EXEC}
+"""Registers that branches ask."""
 NOBODY = "no work-item of the launch comes to it"
 
 
@@ -168,17 +171,15 @@ class Trips:
         """Whether each wavefront takes the branch at a block's end; None where that is not known."""
         if not self._blocks[block].instructions or self._blocks[block].end != "branch":
             return None
-        name = self._blocks[block].instructions[-1].row.name
-        if name in ("s_cbranch_scc0", "s_cbranch_scc1"):
-            scc = state.scalars.get(SCC)
-            return None if scc is None else (scc.start != 0) == name.endswith("1")
-        for register, word in ((EXEC, "exec"), (VCC, "vcc")):
-            if name in (f"s_cbranch_{word}z", f"s_cbranch_{word}nz"):
-                halves = [state.scalars.get(register + n) for n in (0, 1)]
-                if halves[0] is None or halves[1] is None:
-                    return None
-                return np.asarray(((halves[0].start | halves[1].start) == 0) != name.endswith("nz"))
-        return None
+        asked = semantics(self._blocks[block].instructions[-1].row).jumps_if
+        if asked is None:
+            return None
+        register = _ASKED[asked[0]]
+        parts = [state.scalars.get(register + n) for n in range(1 if register == SCC else 2)]
+        if any(part is None for part in parts):
+            return None
+        is_set = np.logical_or.reduce([part.start != 0 for part in parts if part is not None])
+        return np.asarray(is_set == asked[1])
 
     def _order(self, entry: int) -> list[int]:
         """All blocks that can be reached, each after those before it (but for ways back)."""
@@ -321,25 +322,25 @@ class Trips:
         unknown = Trip(None, "what it compares is not known before it runs")
         state = self._ends.get(last)
         branch = self._blocks[last].instructions[-1]
-        kind = branch.row.name.removeprefix("s_cbranch_")
-        register = {"scc": SCC, "exe": EXEC, "vcc": VCC}.get(kind[:3])
-        if state is None or register is None:
+        asked = semantics(branch.row).jumps_if
+        if state is None or asked is None:
             return unknown
+        register, jumps_if_set = _ASKED[asked[0]], asked[1]
         test = state.tests.get(register)
         if test is None or not test.relation:
             return Trip(None, "lanes decide when it ends") if register != SCC else unknown
         jumps_out = branch.target is not None and self._index.get(branch.target, -1) not in members
         if register == EXEC:
             # Lanes for which it came out true have left; the wavefront does when none is left.
-            ends_when = jumps_out == (kind == "execz")
+            ends_when = jumps_out != jumps_if_set
             leaves_when, last_lane = True, True
             if not ends_when or not test.gathered:
                 return Trip(None, "lanes decide when it ends")
         elif register == VCC:
-            leaves_when = jumps_out == (kind == "vccnz")
+            leaves_when = jumps_out == jumps_if_set
             last_lane = not leaves_when
         else:
-            leaves_when, last_lane = jumps_out == (kind == "scc1"), True
+            leaves_when, last_lane = jumps_out == jumps_if_set, True
         return self._counted(loop, test, leaves_when, last_lane, self._tested_first(last, header, members))
 
     def _one_by_one(self, loop: int, last: int) -> Trip | None:

@@ -238,7 +238,7 @@ def _counts(row: Row, settings: Mapping[str, Any]) -> Result:
 
 def _cost(row: Row, settings: Mapping[str, Any]) -> Result:
     chip = chip_of(row)
-    if settings["what"].startswith("s_load"):
+    if settings["what"] == "scalar load":
         return Result(row, 4.0 / chip.compute.simds_per_compute_unit * 4, "a turn of each SIMD", "scalar")
     size = int(settings["what"].split()[1])
     step = Step(0, "load", "VMEM", Cost("VMEM", "load"), space="memory", read_bytes=size, accesses=1)

@@ -20,7 +20,7 @@ from headwater.emulate.wave.reference_memory import Allocation, FlatMemory, Loca
 from headwater.errors import KernelFault, LaunchError
 from headwater.isa.gcn.decode import decode
 from headwater.isa.gcn.listing import lines_of
-from headwater.isa.gcn.model import EXEC, M0, VCC, Instruction, Register
+from headwater.isa.gcn.model import EXEC, FLOWS, M0, VCC, Instruction, Register
 from headwater.isa.gcn.printer import register_name
 from headwater.native import launch_block
 from headwater.runtime.signature import element_dtype
@@ -28,8 +28,6 @@ from headwater.step.machine import Machine, Memory, Place, Size, host_memory, it
 
 if TYPE_CHECKING:
     from headwater.emulate.wave.launched import SimulatedTask
-
-_ENDS_BLOCK = ("s_branch", "s_cbranch", "s_endpgm", "s_setpc", "s_swappc", "s_call", "s_barrier")
 
 
 class GcnMachine(Machine):
@@ -161,7 +159,7 @@ class GcnMachine(Machine):
             where = code.line_of(at)
             file, number = (where[0], where[1]) if where is not None else ("", 0)
             found[at] = Place(at, f"{at:x}", line.shown, (name,), block, file, number)
-            block += name.startswith(_ENDS_BLOCK)
+            block += not FLOWS.isdisjoint(instruction.row.flags)
         return found
 
     def place(self, wave: Wave) -> Place:

@@ -221,7 +221,7 @@ def _internal(op: Any, instruction: Instruction, chip: Chip) -> None:
         op["vm"], op["exp"], op["lgkm"] = 255 if vm >= most else vm, exp, 255 if lgkm >= 15 else lgkm
     elif name == "s_barrier":
         op["kind"] = _BARRIER
-    elif name.startswith("s_endpgm"):
+    elif "exit" in instruction.row.flags:
         op["kind"] = _END
     elif name == "s_nop":
         op["cycles"] = min(255, chip.compute.turn_cycles * ((simm & 15) + 1))  # [V]

@@ -68,7 +68,7 @@ def mode_after(instruction: Instruction, mode: Mode) -> Mode | None:
     name = instruction.row.name
     if name == "s_round_mode":
         return replace(mode, round32=instruction.fields["simm16"] & 3, round16_64=instruction.fields["simm16"] >> 2 & 3)
-    if not name.startswith("s_setreg"):
+    if meaning(instruction).effect("setreg") is None:
         return mode
     field = instruction.fields["simm16"]
     if field & 63 != HWREG_MODE:
@@ -199,7 +199,7 @@ def scalar(t: Translator, instruction: Instruction) -> None:
         if t.watch is not None:
             t.watch.barrier(instruction)
         return
-    if name.startswith("s_setreg"):
+    if what.effect("setreg") is not None:
         changed = mode_after(instruction, t.mode)
         if changed is None:
             t.flush()
@@ -208,10 +208,10 @@ def scalar(t: Translator, instruction: Instruction) -> None:
         else:
             t.mode = changed
         return
-    if name.startswith("s_movrel"):
+    if what.effect("index_source") is not None or what.effect("index_dest") is not None:
         _moved_by_index(t, instruction)
         return
-    if name.startswith("s_getreg"):
+    if name == "s_getreg_b32":
         _getreg(t, instruction)
         return
     lowered = lower(

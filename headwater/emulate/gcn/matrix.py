@@ -36,7 +36,7 @@ def translate(t: Context, instruction: Instruction) -> None:
     t.flush()
     t.uses_matrices = True
     b = t.b
-    shape = shape_of(instruction.row.name)
+    shape = shape_of(instruction.row)
     dest = instruction.dests[0].register
     a, factor, addend = (_operand(t, instruction, name, shape) for name in ("S0", "S1", "S2"))
     kinds = FACTORS.index(shape.a) | FACTORS.index(shape.b) << 8

@@ -14,7 +14,19 @@ from dataclasses import dataclass, field, replace
 
 from headwater.errors import HeadwaterError
 from headwater.isa.gcn import images
-from headwater.isa.gcn.model import EXEC, INDEX_DEST, M0, SCC, VCC, Instruction, Literal, Register, index_bit
+from headwater.isa.gcn.model import (
+    EXEC,
+    FLOWS,
+    INDEX_DEST,
+    M0,
+    SCC,
+    VCC,
+    Instruction,
+    Literal,
+    Register,
+    Row,
+    index_bit,
+)
 from headwater.isa.gcn.semantics import semantics
 from headwater.isa.semantics.model import Semantics
 
@@ -150,6 +162,9 @@ LARGE_PROGRAM = 600
 """Instructions from which on a program is large: then its registers live in memory from block to block."""
 
 
+_INDEXING = ("s_set_gpr_idx_on", "s_set_gpr_idx_mode")
+
+
 def _cuts(known: Mapping[int, Instruction], leaders: set[int]) -> set[int]:
     """Where blocks of a large program are cut that would be too long."""
     if len(known) <= LARGE_PROGRAM:
@@ -164,8 +179,10 @@ def _cuts(known: Mapping[int, Instruction], leaders: set[int]) -> set[int]:
             length = 0
         length += 1
         name = known[address].row.name
-        if name.startswith("s_set_gpr_idx"):  # the mode holds to the end of its block at most
-            indexing = name != "s_set_gpr_idx_off"
+        if name in _INDEXING:  # the mode holds to the end of its block at most
+            indexing = True
+        elif name == "s_set_gpr_idx_off":
+            indexing = False
     return cuts
 
 
@@ -192,9 +209,8 @@ def _with_indices(known: Mapping[int, Instruction], leaders: set[int]) -> dict[i
             mode = instruction.fields["ssrc1"] & 15
         elif name == "s_set_gpr_idx_mode":
             mode = instruction.fields["simm16"] & 15
-        elif "movrel" in name:
-            kind = name.split("_")[1]
-            indexed[address] = (1 if kind != "movreld" else 0) | (INDEX_DEST if kind != "movrels" else 0)
+        elif moved := instruction.row.once("moved by index", _moved_by_index):
+            indexed[address] = moved
         elif mode and instruction.form.startswith(("VOP", "SDWA", "DPP")):
             indexed[address] = mode
     if indexed:
@@ -205,6 +221,13 @@ def _with_indices(known: Mapping[int, Instruction], leaders: set[int]) -> dict[i
             fields = {**known[address].fields, "indexed": bits, "vectors": vectors, "scalars": scalars}
             result[address] = replace(known[address], fields=fields)
     return result
+
+
+def _moved_by_index(row: Row) -> int:
+    """Bits of the operands to whose registers an instruction of its own adds M0."""
+    what = semantics(row)
+    source, dest = (what.effect(kind) is not None for kind in ("index_source", "index_dest"))
+    return source | (INDEX_DEST if dest else 0)
 
 
 def _registers(instruction: Instruction) -> list[Register]:
@@ -220,20 +243,7 @@ def index_range(instruction: Instruction, register: Register) -> range:
 
 def flow(instruction: Instruction) -> str:
     """Where control goes after an instruction: "" to the next, or a `BasicBlock.end`, or "call"."""
-    name = instruction.row.name
-    if name == "s_endpgm" or name.startswith("s_endpgm_"):
-        return "exit"
-    if name == "s_barrier" or name.startswith("ds_gws_"):
-        return "barrier"
-    if name == "s_branch":
-        return "jump"
-    if name in ("s_swappc_b64", "s_call_b64"):
-        return "call"
-    if name in ("s_setpc_b64", "s_rfe_b64", "s_cbranch_join", "s_cbranch_g_fork", "s_cbranch_i_fork"):
-        return "indirect"
-    if name.startswith("s_cbranch") or name.startswith("s_subvector"):
-        return "branch"
-    return ""
+    return next(iter(FLOWS & instruction.row.flags), "")
 
 
 def _address_made(instruction: Instruction, following: int, getpc: dict[int, int]) -> int | None:
@@ -387,26 +397,18 @@ def keeps_old(instruction: Instruction, name: str, what: Semantics) -> bool:
     return dest.op_sel != 0 or (instruction.form in ("VOP3", "VOP3P") and dest.type in ("f16", "b16", "u16", "i16"))
 
 
-_CROSS = (
-    "v_readlane",
-    "v_readfirstlane",
-    "ds_bpermute",
-    "ds_permute",
-    "ds_swizzle",
-    "v_permlane",
-    "v_mfma",
-    "v_smfmac",
-    "ds_gws_",
-)
-
-
 def reads_other_lanes(instruction: Instruction, what: Semantics) -> bool:
     """Whether a lane may read what another lane holds, one that EXEC excludes included."""
-    return instruction.form == "DPP" or instruction.row.name.startswith(_CROSS)
+    return instruction.form == "DPP" or instruction.row.once("reads other lanes", _reads_other_lanes)
+
+
+def _reads_other_lanes(row: Row) -> bool:
+    what = semantics(row)
+    return what.cross not in ("", "writelane") or any(what.effect(kind) is not None for kind in ("mfma", "gws"))
 
 
 def _exec_change(instruction: Instruction, name: str) -> str:
-    if name.startswith("v_cmpx") or name in _NARROWING:
+    if instruction.row.encoding == "VOPC" or name in _NARROWING:
         return "narrow"
     if name in _WIDENING:
         return "widen"

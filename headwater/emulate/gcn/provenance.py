@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from headwater.emulate.gcn.dispatch import abi_of
 from headwater.emulate.gcn.program import Program, effects, keeps_old, live_before_each, meaning, registers
-from headwater.isa.gcn.model import PRIVATE_BASE, PRIVATE_LIMIT, SHARED_BASE, SHARED_LIMIT, Instruction, Register
+from headwater.isa.gcn.model import PRIVATE_BASE, PRIVATE_LIMIT, SHARED_BASE, SHARED_LIMIT, Instruction, Register, Row
+from headwater.isa.gcn.semantics import semantics
 
 if TYPE_CHECKING:
     from headwater.emulate.gcn.program import BasicBlock
@@ -29,7 +30,6 @@ _VECTOR = 256
 """Where vector registers begin in a state, accumulation registers behind them: see `program.Effects`."""
 _APERTURES = frozenset({SHARED_BASE, SHARED_LIMIT, PRIVATE_BASE, PRIVATE_LIMIT})
 _MEMORY = frozenset({"SMEM", "SMRD", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG", "DS"})
-_MOVES = ("s_mov_b", "v_mov_b", "v_readfirstlane", "v_accvgpr")
 _SUMS = ("add", "sub", "mad")
 _HIDDEN_NUMBERS = ("offset", "block_count", "group_size", "remainder", "grid_dims", "lds_size", "none")
 
@@ -120,7 +120,7 @@ class _Follow:
             sources = [_any(state, registers(e.scalar_read), registers(e.vector_read))]
         what = meaning(instruction)
         found = _sum(sources) if any(part in instruction.row.name for part in _SUMS) else _union(sources)
-        if found & _KERNARG and not instruction.row.name.startswith(_MOVES):
+        if found & _KERNARG and not instruction.row.once("moves", _moves):
             found = found & ~_KERNARG | _NEAR_KERNARG
         targets = [d for d in instruction.dests if d.type != "mask"]
         for dest in targets:
@@ -186,6 +186,14 @@ def _numbers(register: Register) -> range:
     """A register's dwords, as a state has them."""
     start = register.index + {"s": 0, "v": _VECTOR, "a": 2 * _VECTOR}[register.file]
     return range(start, start + register.dwords)
+
+
+def _moves(row: Row) -> bool:
+    """Whether an operation's result is its source as it is, that of the first active lane perhaps."""
+    node = dict(semantics(row).assignments).get("D")
+    while node is not None and node.op in ("as", "first_lane"):
+        node = node.args[0]
+    return node is not None and node.op == "operand"
 
 
 def _union(parts: Iterable[int]) -> int:

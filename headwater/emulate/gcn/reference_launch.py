@@ -21,7 +21,7 @@ from headwater.emulate.gcn.dispatch import (
     queue_bytes,
     sgpr_template,
 )
-from headwater.emulate.gcn.program import read_program
+from headwater.emulate.gcn.program import flow, read_program
 from headwater.emulate.gcn.reference import run_groups
 from headwater.emulate.gcn.reference_registers import Wave, mask_of
 from headwater.emulate.wave.layout import LANES
@@ -93,9 +93,10 @@ def _synchronises(kernel: KernelObject, code: CodeObject, fetch: Callable[[int],
     """Whether work-groups may wait for each other."""
     program = read_program(fetch, kernel.entry, code.isa, lambda at: code.text_start <= at < code.text_end)
     return any(
-        instruction.row.name.startswith("ds_gws_")
+        instruction.row.encoding == "DS"
         for block in program.blocks.values()
         for instruction in block.instructions
+        if flow(instruction) == "barrier"
     )
 
 

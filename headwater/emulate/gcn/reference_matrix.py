@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +15,10 @@ import numpy as np
 from headwater.emulate.wave.evaluate_numpy import Array, fused
 from headwater.emulate.wave.layout import LANES
 from headwater.emulate.wave.registers import number
-from headwater.isa.gcn.model import Constant, Instruction, Register, Source, constant_bits
+from headwater.isa.gcn.model import Constant, Instruction, Register, Row, Source, constant_bits
+from headwater.isa.gcn.semantics import semantics
 
-_NAME = re.compile(
-    r"v_s?mfmac?_(?P<result>[a-z]+\d+)_(?P<m>\d+)x\d+x(?P<k>\d+)_?(?:(?P<blocks>\d+)b_)?"
-    r"(?P<a>f32|f16|bf16|i8|f64|xf32|fp8|bf8)(?:_(?P<b>fp8|bf8))?(?P<one_k>_1k)?$"
-)
+_TYPE = re.compile(r"(?:v(?P<count>\d+))?(?P<element>\w+)")
 _MOST_REGISTERS = 32
 _WIDTHS = {"f32": 32, "f64": 64, "f16": 16, "i8": 8, "bf16": 16, "xf32": 32, "fp8": 8, "bf8": 8}
 """Bits of a factor."""
@@ -72,27 +69,34 @@ class Shape(NamedTuple):
         return size, fields.get("abid", 0) & (1 << size) - 1
 
 
-@cache
-def shape_of(name: str) -> Shape:
-    """What the name of an instruction says: those up to gfx90a leave the number of blocks out."""
-    found = _NAME.match(name)
-    assert found is not None, name
-    result, a, b = found["result"], found["a"], found["b"] or found["a"]
-    m, k = int(found["m"]), int(found["k"])
-    if name.endswith(f"x{k}{a}{found['one_k'] or ''}"):
-        per_lane = {"f32": 1, "f64": 1, "f16": 4, "i8": 4, "bf16": 4 if found["one_k"] else 2}[a]
-        blgp = "" if a == "f64" else "lanes"
-        return Shape(result, m, k, a, b, LANES * per_lane // (m * k), per_lane, blgp=blgp)
-    if name.startswith("v_smfmac"):
-        return Shape(result, m, k, a, b, 1, m * k // 2 // LANES, sparse=True)
-    blocks = int(found["blocks"] or 1)
-    blgp = "signs" if a == "f64" else "lanes" if a == "f32" or blocks > 1 else ""
-    return Shape(result, m, k, a, b, blocks, m * k * blocks // LANES, blgp=blgp)
+def shape_of(row: Row) -> Shape:
+    """What a row's operands, flags and semantics say."""
+    return row.once("matrix shape", _shape)
+
+
+def _shape(row: Row) -> Shape:
+    effect = semantics(row).effect("mfma")
+    assert effect is not None, row.name
+    m = effect.args[0].bits
+    (registers, result), (per_lane, a), (_, b) = (_elements(row, name) for name in ("D", "S0", "S1"))
+    sparse = "smfmac" in row.flags
+    blocks = registers * LANES // m**2
+    k = per_lane * LANES * (2 if sparse else 1) // (m * blocks)
+    blgp = next((what for what in ("lanes", "signs") if f"blgp_{what}" in row.flags), "")
+    reduced = effect.text  # the format that factors are rounded to, where it is not that of the registers
+    return Shape(result, m, k, reduced or a, reduced or b, blocks, per_lane, sparse, blgp)
+
+
+def _elements(row: Row, operand: str) -> tuple[int, str]:
+    """How many elements of an operand a lane has, and their type."""
+    found = _TYPE.fullmatch(next(spec.type for spec in row.operands if spec.name == operand))
+    assert found is not None
+    return int(found["count"] or 1), found["element"]
 
 
 def multiply(vectors: Array, instruction: Instruction) -> None:
     """D = A B + C for each block; products are added one after the other, each step rounded once."""
-    shape = shape_of(instruction.row.name)
+    shape = shape_of(instruction.row)
     a = _factor(vectors, instruction, "S0", shape, shape.a)
     dest, addend = instruction.dest("D"), instruction.source("S2")
     assert dest is not None

@@ -88,7 +88,7 @@ def _merged(known: State | None, state: State) -> State:
 def _counters(instruction: Instruction) -> tuple[int, ...]:
     """The counters that an instruction adds to."""
     row = instruction.row
-    if row.encoding in ("SMEM", "DS") or row.name.startswith("s_sendmsg"):
+    if row.encoding in ("SMEM", "DS") or row.name in ("s_sendmsg", "s_sendmsghalt"):
         return (LGKM,)
     if row.encoding == "FLAT":
         return VM, LGKM

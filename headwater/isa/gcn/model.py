@@ -45,6 +45,11 @@ ROLES = ("result", "source", "literal", "address", "sampler", "data", "immediate
 stores, an ``immediate`` a field that is no register."""
 
 
+FLOWS = frozenset(("exit", "barrier", "jump", "call", "indirect", "branch"))
+"""Flags of rows, at most one each: where control goes after it. To the wavefront's end; on when other wavefronts are
+there; to the label; to an address in a register and back; to one in a register; to the label or on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a form has an operand: the field ("" for none), its kind, and what the field's number is multiplied by; its

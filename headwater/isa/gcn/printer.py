@@ -325,9 +325,7 @@ def _vop3p(i: Instruction, traits: Traits) -> str:
         shown = ("cbsz",) if "f8f6f4" in row.flags else ("cbsz", "abid")
         tail += "".join(f" {name}:{fields[name]}" for name in shown if fields[name])
         if fields["blgp"]:
-            # Of doubles these bits negate operands, from gfx942 on.
-            is_sign = row.name.startswith("v_mfma_f64") and traits.has_cache_scopes
-            tail += _bit_list("neg", fields["blgp"], 3) if is_sign else f" blgp:{fields['blgp']}"
+            tail += _bit_list("neg", fields["blgp"], 3) if "blgp_signs" in row.flags else f" blgp:{fields['blgp']}"
         return _joined(row.name, words, tail)
     if "accvgpr" in row.flags:
         return _joined(row.name, _operands(i, traits))

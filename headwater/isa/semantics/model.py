@@ -168,6 +168,16 @@ class Semantics:
             node = node.args[0]
         return node.op if node is not None and node.op in CROSS_LANE else ""
 
+    @property
+    def jumps_if(self) -> tuple[str, bool] | None:
+        """Of a branch that asks whether an operand is 0: the operand, and whether it jumps where that is another
+        number. None for those that jump always or never."""
+        found = self.effect("branch")
+        if found is None or found.args[0].op not in ("operand", "not", "eq", "ne"):
+            return None
+        asked = found.args[0]
+        return _plain(asked if asked.op == "operand" else asked.args[0]), asked.op in ("operand", "ne")
+
     def float_inputs(self) -> list[tuple[str, str]]:
         """The floats that are read, and their types."""
         return [(name, type_) for name, type_ in sorted(self.types.items()) if name in self.reads and is_float(type_)]

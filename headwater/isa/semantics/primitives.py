@@ -22,7 +22,7 @@ EFFECTS: Mapping[str, tuple[int, int]] = {
     "image": (0, 0),
     "format": (0, 0),
     "count": (1, 1),
-    "mfma": (0, 0),
+    "mfma": (1, 1),
     "gws": (1, 2),
     "halves": (2, 2),
     "second": (0, 0),
@@ -32,6 +32,7 @@ EFFECTS: Mapping[str, tuple[int, int]] = {
 ``image("…")``, ``format("…")``: see `headwater.isa.gcn.images`; ``count("up" or "down", address)``: D is what memory
 holds, to which the number of active lanes is added, or from which it is taken, once for all; ``index_source()``,
 ``index_dest()``: M0 is added to the register's number; ``gpr_index(n)``: VGPR indexing mode;
+``mfma(rows)`` multiplies square blocks of so many rows, ``mfma("xf32", rows)`` factors rounded to that format;
 ``gws("barrier", resource, value)``: global wave synchronisation; ``halves(first, second)``: the halves of MEM lie so
 many bytes from the address; ``second(T)``: MEM is a T, and so is OTHER, at a second place that the address leads to."""
 

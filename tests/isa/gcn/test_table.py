@@ -5,16 +5,18 @@ import pytest
 from headwater.chips.gcn_isas import ISAS
 from headwater.isa.gcn import table
 from headwater.isa.gcn.encodings import layouts
+from headwater.isa.gcn.model import FLOWS
 from headwater.isa.gcn.operands import IMMEDIATES, KINDS
 from headwater.isa.gcn.semantics import semantics
 from headwater.isa.semantics.types import TYPE_BITS
 from tests.counted import count_calls
 
 FLAGS = frozenset(
-    "accvgpr atomic bitop3 byte_sel cmpswap dpp dpp90a e64 f8f6f4 fmods format gather gds interp lanes ld_scale "
+    "accvgpr atomic bitop3 blgp_lanes blgp_signs byte_sel cmpswap dpp dpp90a e64 f8f6f4 fmods format gather gds interp lanes ld_scale "
     "load mfma mix no_dst_sel offset2 op_sel permlane reads_d reads_vcc sdwa sdwa8 smfmac src2 store "
     "swizzle vop3b writes_exec".split()
 )
+FLOW_OF_EFFECT = {"end": {"exit"}, "barrier": {"barrier"}, "gws": {"barrier"}, "branch": {"branch", "jump", "call"}}
 
 
 def test_an_opcode_means_one_operation():
@@ -31,9 +33,25 @@ def test_types_files_and_flags_are_known():
     for row in table.rows():
         assert {operand.type for operand in row.operands} <= TYPE_BITS.keys(), row.name
         assert {operand.file for operand in row.operands} <= {"", "s", "v", "a"}, row.name
-        assert row.flags <= FLAGS, (row.name, row.flags - FLAGS)
+        assert row.flags <= FLAGS | FLOWS, (row.name, row.flags - FLAGS)
         names = [operand.name for operand in row.operands]
         assert len(set(names)) == len(names), row.name
+
+
+def test_control_goes_where_semantics_say():
+    found = set()
+    for row in table.rows():
+        what = semantics(row)
+        flows = [FLOW_OF_EFFECT[effect.kind] for effect in what.effects if effect.kind in FLOW_OF_EFFECT]
+        flows += [{"indirect", "call"} for target, _ in what.assignments if target == "PC"]
+        if what.unsupported:
+            flows = [FLOWS] * len(FLOWS & row.flags)
+        assert len(flows) == len(FLOWS & row.flags), row.name
+        assert all(FLOWS & row.flags <= one for one in flows), row.name
+        found |= FLOWS & row.flags
+        if what.jumps_if is not None:
+            assert "branch" in row.flags, row.name
+    assert found == FLOWS
 
 
 def test_forms_have_every_operand_of_their_rows_in_fields_that_exist():
