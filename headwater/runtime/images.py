@@ -71,7 +71,10 @@ class Image:
     ``"unorm_int_101010"``, with order ``"rgb"``, an element is a pixel. LaunchError if they do not fit the array.
     """
 
-    __slots__ = ("__weakref__", "array", "channel_order", "channel_type", "descriptor", "dimensions", "order", "type")
+    __slots__ = (
+        *("__weakref__", "array", "channel_order", "channel_type", "descriptor", "dimensions", "hardware", "order"),
+        "type",
+    )
 
     def __init__(
         self,
@@ -130,6 +133,8 @@ class Image:
         self.order = CHANNEL_ORDERS[order][0]
         self.type = CHANNEL_TYPES[kind][0]
         self.descriptor = self._describe(channels)
+        self.hardware: dict[tuple[str, bool], Array] = {}
+        """What kernels of GCN chips got for it (`headwater.runtime.gcn.images`), as the next launch gets the same."""
 
     @property
     def shape(self) -> tuple[int, ...]:

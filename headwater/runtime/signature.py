@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import struct
 from collections.abc import Callable, Iterable
@@ -59,6 +60,7 @@ _ATOMIC = re.compile(r"atomic_(?!flag$)(\w+)|_Atomic\((.+)\)")
 _QUALIFIERS = re.compile(r"\b(const|volatile|restrict|__?global|__?constant|__?private|__?local|global|constant)\b")
 
 
+@functools.lru_cache(maxsize=1024)  # each size of a kernel's launches asks for each argument
 def parse_type(name: str) -> tuple[str, int] | None:
     """Scalar name and number of components of a type such as ``uint4*``; None for structs and unknown names."""
     text = " ".join(_QUALIFIERS.sub(" ", name).replace("*", " ").split())

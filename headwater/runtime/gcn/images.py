@@ -71,18 +71,28 @@ class BoundImage:
         self.writes = arg.access != "read"
         if not described:
             image.refuse_unread()
+        key = (isa if described else "", "buffer" in arg.type_name)
+        known = None if self.copied else image.hardware.get(key)
+        self.memory: Array = self._described(isa, arg, described=described) if known is None else known
+        if not self.copied:
+            image.hardware[key] = self.memory
+
+    def _described(self, isa: str, arg: ArgInfo, *, described: bool) -> Array:
+        """The memory of which the kernel gets the address."""
+        image = self.image
         fields = image.descriptor.copy()
         fields[0] = address(self.pixels)
-        self.memory = aligned_bytes(DESCRIPTOR_BYTES + fields.nbytes, DESCRIPTOR_BYTES)
-        self.memory[:] = 0
-        self.memory[DESCRIPTOR_BYTES:] = fields.view(np.uint8)
+        memory = aligned_bytes(DESCRIPTOR_BYTES + fields.nbytes, DESCRIPTOR_BYTES)
+        memory[:] = 0
+        memory[DESCRIPTOR_BYTES:] = fields.view(np.uint8)
         if described:
-            words = self.memory[:DESCRIPTOR_BYTES].view(np.uint32)
+            words = memory[:DESCRIPTOR_BYTES].view(np.uint32)
             make = _buffer if "buffer" in arg.type_name else _image
             made = make(image, self.pixels, isa, arg)
             words[:8] = [made >> 32 * n & 0xFFFFFFFF for n in range(8)]
             width = image.shape[-1]
             words[8:11] = _HSA_TYPES[image.channel_type], _HSA_ORDERS[image.channel_order], width
+        return memory
 
     @property
     def address(self) -> int:

@@ -237,6 +237,34 @@ image_store v[4:7], v[0:1], s[20:27] dmask:0xf unorm
     assert (flat[50:] == 0).all()
 
 
+def test_an_image_is_described_once_for_each_way_of_reading_it(tmp_path):
+    image, result = hw.Image(pixels(6, shape=(64, 4)), dimensions="1d"), np.zeros((8, 8, 4), np.float32)
+    line = """
+v_lshl_add_u32 v2, v1, 3, v0
+image_load v[4:7], v2, s[12:19] dmask:0xf unorm
+s_waitcnt vmcnt(0)
+image_store v[4:7], v[0:1], s[20:27] dmask:0xf unorm
+"""
+    buffer = line.replace(
+        "image_load v[4:7], v2, s[12:19] dmask:0xf unorm", "buffer_load_format_xyzw v[4:7], v2, s[12:15], 0 idxen"
+    )
+    (tmp_path / "line").mkdir()
+    (tmp_path / "buffer").mkdir()
+    readers = {
+        "line": program(tmp_path / "line", line, first="image1d_t").k,
+        "buffer": program(tmp_path / "buffer", buffer, first="image1d_buffer_t").k,
+    }
+    known = {}
+    for name in ("line", "buffer", "line", "buffer"):
+        result[:] = 9
+        readers[name][(8, 8), (8, 8)](image, hw.Image(result), hw.Sampler())
+        assert np.allclose(result.reshape(64, 4), image.array / 255, atol=1e-7)
+        made = {key: memory.tobytes() for key, memory in image.hardware.items()}
+        assert known.items() <= made.items()
+        known = made
+    assert len(known) == 2
+
+
 def test_what_lies_outside_is_dropped(tmp_path):
     source, result = pixels(7, shape=(5, 6, 4)), np.zeros((8, 8, 4), np.uint8)
     program(tmp_path, _COPY).k[(8, 8), (8, 8)](hw.Image(source), hw.Image(result), hw.Sampler())

@@ -1,5 +1,7 @@
 """Simulated devices: OpenCL C, code objects and Brook+ run emulated, with the whole of the run-time's surface."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -314,3 +316,21 @@ def test_a_counter_in_local_memory(name):
     first = int(chosen[:64].sum())
     assert (out[:128] == np.where(chosen, np.where(np.arange(128) < 64, 100, 100 + first), -1)).all()
     assert out[128] == 100 + chosen.sum()
+
+
+def test_sizes_share_code_that_was_read_from_the_cache_once(monkeypatch):
+    kernel = hw.device("vega64").build(SOURCE, "sizes.cl", "").kernels["where"]
+
+    def run(size):
+        out = np.zeros(size, np.int32)
+        launch = kernel.prepare((size,), (64,), ())
+        launch([out])
+        assert out.tolist() == [i % 64 for i in range(size)]
+        return launch.native.library
+
+    library = run(128)
+    with monkeypatch.context() as patched:
+        patched.setattr("headwater.emulate.gcn.native.cache.get", lambda key: pytest.fail("read again"))
+        assert run(192) == library
+    shutil.rmtree(library.parent)  # as another process may
+    assert run(256).is_file()
