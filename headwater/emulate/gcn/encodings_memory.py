@@ -256,7 +256,10 @@ def vector_memory(t: Translator, instruction: Instruction) -> None:
             return
         if t.private_registers and frame_accesses.translate_spilled(t, instruction):
             return
-        access = BufferAccess(t, instruction) if t.private_registers else RangedAccess(t, instruction)
+        if _is_private(t, instruction):
+            access = _private_buffer(t, instruction)
+        else:
+            access = BufferAccess(t, instruction) if t.private_registers else RangedAccess(t, instruction)
     else:
         place = place_of(t, instruction)
         if not to_lds and "atomic" not in row.flags and frame_accesses.translate(t, instruction, place):
@@ -456,10 +459,19 @@ class PrivateAccess(Access):
 
     conditional = True
 
-    def __init__(self, t: Translator, instruction: Instruction, start: str, offsets: Callable[[int], str]) -> None:
+    def __init__(
+        self,
+        t: Translator,
+        instruction: Instruction,
+        start: str,
+        offsets: Callable[[int], str],
+        fixed: int | None = None,
+    ) -> None:
+        """``offsets`` gives a part's, in bytes from ``start``; ``fixed``: all lanes', if they have one."""
         super().__init__(t, instruction, lambda part: self._dword(part, 0))
         self.start = start
         self.offsets = offsets
+        self.fixed = fixed
         self.slot = t.slot_now(t.fixed_slot(PRIVATE_SLOT))
 
     def _dword(self, part: int, more: int) -> Address:
@@ -487,6 +499,10 @@ class PrivateAccess(Access):
         b = self.t.b
         if nbytes == 1:
             return None
+        if self.fixed is not None:
+            begin = (self.fixed + offset) % 4
+            if begin == 0 or begin + nbytes <= 4:
+                return None
         value = b.binary("add", Value(self.offsets(one.part), "u32", PART_LANES), Value(str(offset), "u32"))
         inside = b.binary("and", value, Value("3", "u32")).text
         test = "icmp ne <16 x i32> {}, zeroinitializer" if nbytes >= 4 else "icmp eq <16 x i32> {}, splat (i32 3)"
@@ -578,13 +594,7 @@ class BufferAccess(RangedAccess):
 
     def __init__(self, t: Translator, instruction: Instruction) -> None:
         super().__init__(t, instruction)
-        b = t.b
-        _, base, soffset = accesses.resource(t, instruction)
-        if soffset.text != "0":
-            base = b.emit(f"add i64 {base}, {b.resize(soffset, 'u64').text}")
-        fixed = Value(str(instruction.fields["offset"]), "u32")
-        address = instruction.source("ADDR") if instruction.fields["offen"] else None
-        self.private = PrivateAccess(t, instruction, base, _lane_offsets(t, address, fixed))
+        self.private = _private_buffer(t, instruction)
 
     def load(self, one: PartAccess, pieces: Sequence[tuple[int, int]]) -> list[list[str]]:
         usual = self.usual(one)
@@ -613,6 +623,26 @@ class BufferAccess(RangedAccess):
             return []
 
         accesses.either(self.t, self.swizzled, private, buffer)
+
+
+def _is_private(t: Translator, instruction: Instruction) -> bool:
+    """Whether a buffer instruction surely accesses private memory."""
+    source, fields = instruction.source("RSRC"), instruction.fields
+    assert source is not None
+    assert isinstance(source.value, Register)
+    return source.value.index == t.private_descriptor and not fields["idxen"] and not fields.get("lds")
+
+
+def _private_buffer(t: Translator, instruction: Instruction) -> PrivateAccess:
+    """A buffer instruction's access of private memory."""
+    b, fields = t.b, instruction.fields
+    _, base, soffset = accesses.resource(t, instruction)
+    if soffset.text != "0":
+        base = b.emit(f"add i64 {base}, {b.resize(soffset, 'u64').text}")
+    fixed = fields["offset"]
+    address = instruction.source("ADDR") if fields["offen"] else None
+    offsets = _lane_offsets(t, address, Value(str(fixed), "u32"))
+    return PrivateAccess(t, instruction, base, offsets, fixed if address is None else None)
 
 
 __all__ = ["place_of", "put", "scalar_memory", "vector_memory"]

@@ -62,7 +62,7 @@ def native_kernel(code: CodeObject, name: str, *, full: bool, observer: Observer
 
 
 _known: dict[str, NativeKernel] = {}
-"""What this process has had from the cache, by its key: every size of launch asks, and reading an entry takes 0.4 ms."""
+"""What this process has had from the cache, by its key: each size of launches asks, and reading an entry takes long."""
 _MOST_KNOWN = 1024
 
 

@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headwater.emulate.gcn import chunks, control, encodings_memory, gws, matrix, texels, vector
+from headwater.emulate.gcn import chunks, control, encodings_memory, gws, matrix, private_descriptor, texels, vector
 from headwater.emulate.gcn.constants import Known, known_scalars
+from headwater.emulate.gcn.dispatch import abi_of
 from headwater.emulate.gcn.program import (
     LARGE_PROGRAM,
     BasicBlock,
@@ -102,12 +103,18 @@ def translate_kernel(code: CodeObject, name: str, options: Options) -> Translati
         if known is not None:
             observer.pointers(known.written, known.still)
     private = kernel.private_segment_bytes > 0 or kernel.dynamic_stack
-    return translate(program, kernel.mode, options, private_registers=private)
+    descriptor = abi_of(kernel, code.target).private_buffer if private else -1
+    if descriptor >= 0 and not private_descriptor.is_kept(program, descriptor):
+        descriptor = -1
+    return translate(program, kernel.mode, options, private_registers=private, descriptor=descriptor)
 
 
-def translate(program: Program, mode: Mode, options: Options, *, private_registers: bool = False) -> Translation:
-    """Translate a kernel whose MODE is ``mode`` where it begins; ``private_registers``: see `Translator`."""
-    return _Function(Translator(program, mode, options, private_registers), program).write()
+def translate(
+    program: Program, mode: Mode, options: Options, *, private_registers: bool = False, descriptor: int = -1
+) -> Translation:
+    """Translate a kernel whose MODE is ``mode`` where it begins; ``private_registers``, ``descriptor``: see
+    `Translator`."""
+    return _Function(Translator(program, mode, options, private_registers, descriptor), program).write()
 
 
 @dataclass(slots=True)

@@ -48,6 +48,8 @@ class Translator(Deferred):
     options: Options
     private_registers: bool = False
     """Whether buffer instructions may access private memory (the kernel has some)."""
+    private_descriptor: int = -1
+    """The first of the scalar registers by which they surely do, if there are any."""
 
     b: WaveBuilder = field(default_factory=WaveBuilder)
     regs: Registers = field(init=False)
