@@ -4,7 +4,7 @@
     python benchmarks/acml.py --chips hd4850,hd5870  # products on simulated chips beside published rates
     python benchmarks/acml.py --chips hd4850 --tune  # every candidate, to choose the block in headwater/acml/tuned.toml
     python benchmarks/acml.py --split 200            # matmul of random shapes beside the better of processor and GPU
-    python benchmarks/acml.py --transforms 100       # the same of Fourier transforms
+    python benchmarks/acml.py --transforms 60 --rounds 5  # the same of Fourier transforms; about 2 s each
     python benchmarks/acml.py --gpu [--tune]         # products and transforms of streams on an OpenCL GPU beside CuPy's
 
 ACML's C names are compared with SciPy's wrappers of the same routines over the same memory in Fortran's order. A chip's
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import statistics
 import time
 from collections.abc import Callable
@@ -155,54 +156,80 @@ def a_product(rng: np.random.Generator, number: int, ways: Any) -> tuple[str, An
 
 
 def a_transform(rng: np.random.Generator, number: int, ways: Any) -> tuple[str, Any, dict[str, Callable[[], Any]]]:
-    """Like `a_product`: some sequences of random length, real or complex, of either precision."""
+    """Like `a_product`: some sequences of random length, real or complex, of either precision, of at most 2 million
+    numbers: a transform of more takes a processor most of a second, and is timed some twenty times."""
     name = ("fft", "rfft")[number // 2 % 2]
     count, n = int(np.exp(rng.uniform(0, np.log(300)))), int(np.exp(rng.uniform(np.log(32), np.log(1 << 20))))
-    count = max(1, min(count, (1 << 23) // n))
+    count = max(1, min(count, (1 << 21) // n))
     dtype = np.dtype(np.float32 if number % 2 else np.float64)
     x = rng.random((count, n)).astype(dtype if name == "rfft" else np.result_type(dtype, np.complex64))
     sides: dict[str, Callable[[], Any]] = {way.name: partial(way.transform, name, x) for way in ways}
     ours = partial(getattr(acml, name), x)
     for _ in range(2 * len(ways)):
         ours()  # each way is tried twice
-    times = {way.name: best(sides[way.name]) for way in ways}
+    times = {way.name: best(sides[way.name], 2) for way in ways}
     chosen = [min(ways, key=lambda way: times[way.name])] if x.size >= LEAST else ways[:1]
     return f"{name} {count} x {n} {x.dtype.name}", chosen, sides | {"ours": ours, "again": sides[chosen[0].name]}
 
 
-def split(count: int, rounds: int, case: Any) -> list[dict[str, object]]:
+def split(count: int, rounds: int, case: Any) -> list[dict[str, Any]]:
     """Random cases by `headwater.acml` beside each way alone, transfers included, and beside the chosen way again,
-    which tells how much a ratio varies where there is no difference."""
+    which tells how much a ratio varies where there is no difference. A row is printed when it is measured, the summary
+    at the end, also if the process is interrupted or terminated."""
     from headwater.acml import split
 
     ways = split.present()
     rng = np.random.default_rng(0)
     rows: list[dict[str, Any]] = []
-    for number in range(count):
-        text, chosen, sides = case(rng, number, ways)
-        for side in sides.values():  # GPUs get memory and kernels
-            side()
-        times: dict[str, list[float]] = {name: [] for name in sides}
-        until = time.perf_counter() + 1.5
-        for turn in range(6 * rounds):
-            if turn >= 8 and ((turn >= rounds and min(times["ours"]) > 1e-3) or time.perf_counter() > until):
-                break
-            names = list(sides)
-            for name in names[turn % len(names) :] + names[: turn % len(names)]:
-                if times[name] and times[name][-1] < 5e-3:
-                    sides[name]()  # caches and threads are this side's own when it is timed
-                begin = time.perf_counter()
-                sides[name]()
-                times[name].append(time.perf_counter() - begin)
-        later = {name: statistics.median(values[-max(rounds // 2, 4) :]) for name, values in times.items()}
-        better = min(later[way.name] for way in ways)
-        first = min(times[way.name][0] for way in ways) / times["ours"][0]
-        rows.append({"case": text, "chosen": [way.name for way in chosen], "first": first,
-                     "ratio": better / later["ours"], "same": later[chosen[0].name] / later["again"],
-                     "lost": later[chosen[0].name] / better, **later})  # fmt: skip
+    print("better way's time / ours, also of the first calls; the case, chosen ways, and median times", flush=True)
+    terminated = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        for number in range(count):
+            rows.append(a_row(rounds, ways, *case(rng, number, ways)))
+    except KeyboardInterrupt:
+        print(f"stopped in case {len(rows) + 1} of {count}")
+    finally:
+        signal.signal(signal.SIGTERM, terminated)
+    if rows:
+        summarize(rows, ways)
+    return rows
+
+
+def a_row(rounds: int, ways: Any, text: str, chosen: Any, sides: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Time a case for about 1.5 s, print it, and return its figures."""
+    until = time.perf_counter() + 1.5
+    for side in sides.values():  # GPUs get memory and kernels
+        side()
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for turn in range(6 * rounds):
+        late = time.perf_counter() > until
+        if (turn >= 4 and late) or (turn >= max(rounds, 8) and min(times["ours"]) > 1e-3):
+            break
+        names = list(sides)
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            if times[name] and times[name][-1] < 5e-3:
+                sides[name]()  # caches and threads are this side's own when it is timed
+            begin = time.perf_counter()
+            sides[name]()
+            times[name].append(time.perf_counter() - begin)
+    later = {name: statistics.median(values[-max(rounds // 2, 4) :]) for name, values in times.items()}
+    better = min(later[way.name] for way in ways)
+    row = {
+        "case": text, "chosen": [way.name for way in chosen],
+        "first": min(times[way.name][0] for way in ways) / times["ours"][0],
+        "ratio": better / later["ours"], "same": later[chosen[0].name] / later["again"],
+        "lost": later[chosen[0].name] / better, **later,
+    }  # fmt: skip
+    texts = (f"{name} {value * 1e6:.0f} µs" for name, value in later.items())
+    print(f"{row['ratio']:.3f} {row['first']:.2f} {text} by {'+'.join(row['chosen'])}:", *texts, flush=True)
+    return row
+
+
+def summarize(rows: list[dict[str, Any]], ways: Any) -> None:
+    """Print how many ratios are out of bounds, and the worst cases."""
     ratios, same, lost = (np.array([row[name] for row in rows], float) for name in ("ratio", "same", "lost"))
     slow = np.array([row["ours"] for row in rows], float) >= 1e-3
-    print(f"ways: {', '.join(way.name for way in ways)}; better way's time / ours, of {count} cases")
+    print(f"ways: {', '.join(way.name for way in ways)}; better way's time / ours, of {len(rows)} cases")
     for label, part in (("all", ratios), ("of 1 ms and more", ratios[slow]), ("shorter", ratios[~slow]),
                         ("one way twice", same)):  # fmt: skip
         if len(part):
@@ -210,11 +237,8 @@ def split(count: int, rounds: int, case: Any) -> list[dict[str, object]]:
                   f"below 0.97: {(part < 0.97).sum()}  above 1.03: {(part > 1.03).sum()}")  # fmt: skip
     print(f"chosen together: {sum(len(row['chosen']) > 1 for row in rows)}; chosen though another was faster: "
           f"{(lost > 1).sum()}, at most {lost.max():.2f} times slower")  # fmt: skip
-    for row in sorted(rows, key=lambda row: float(row["ratio"]))[:12]:
-        texts = (f"{name} {value * 1e6:.0f} µs" for name, value in row.items() if name in (*sides,))
-        by_ways = "+".join(row["chosen"])
-        print(f"{row['ratio']:.3f} first {row['first']:.2f}", row["case"], "by", by_ways, *texts)
-    return rows
+    for row in sorted(rows, key=lambda row: float(row["ratio"]))[:6]:
+        print(f"{row['ratio']:.3f} {row['case']}", flush=True)
 
 
 def on_gpu(tune: bool, rounds: int) -> list[dict[str, object]]:
