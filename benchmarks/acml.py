@@ -246,6 +246,7 @@ def on_gpu(tune: bool, rounds: int) -> list[dict[str, object]]:
     installed. ``tune``: all tiles of the kernel for GPUs, at each size; a ratio is CuPy's time by ours."""
     import headwater as hw
     from headwater.acml.streams import fourier, products
+    from headwater.acml.streams.fourier_blocks import RUNS, blocks
     from headwater.acml.streams.programs import empty
 
     device = hw.device("gpu")
@@ -311,18 +312,23 @@ def on_gpu(tune: bool, rounds: int) -> list[dict[str, object]]:
             theirs = seconds(lambda g=g: cupy.fft.fft(g), cupy.cuda.Device().synchronize)
         wanted = np.fft.fft(z[:1].astype(complex))
         work, scale = 5.0 * z.size * np.log2(n), float(np.abs(wanted).max())
-        for way in ("passes of 4", "blocks"):
-            limits = device.local_memory_bytes, device.max_group_size
-            blocks = fourier.blocks(n, dtype, *limits) if way == "blocks" else None
-            call = partial(fourier.by_passes, s, n, 1, 1, 1.0, blocks)
+        limits = device.local_memory_bytes, device.max_group_size
+        ways: dict[str, Any] = {"passes of 4": None, "": fourier.passes(n, 1, dtype, device)}
+        if tune:
+            for split_parts, run in product((False, True), RUNS):
+                steps = blocks(n, dtype, *limits, True, split_parts, run)
+                if steps not in ways.values():
+                    ways[f"run {run}, {'split' if split_parts else 'whole'}"] = steps
+        for way, steps in ways.items():
+            call = partial(fourier.by_passes, s, n, 1, 1, 1.0, steps)
             try:
                 error = float(np.abs(call().read()[:1] - wanted).max()) / scale
                 ours = seconds(call, device.finish)
             except hw.HeadwaterError as refused:
                 print(f"{letter} {shape} {way}: {refused}")
                 continue
-            text = f"{way} {' '.join(str(block.radix) for block in blocks or ())}"
-            show(f"fft {dtype.name} {shape[0]}x{n}", text, ours, theirs, work, error)
+            radices = " ".join("·".join(map(str, block.stages)) for block in steps or ())
+            show(f"fft {dtype.name} {shape[0]}x{n}", f"{radices or 'small'} {way}", ours, theirs, work, error)
     return rows
 
 

@@ -11,7 +11,7 @@ import scipy.fft
 
 import headwater as hw
 from headwater import acml
-from headwater.acml.streams import fourier, products
+from headwater.acml.streams import fourier, fourier_blocks, products
 from headwater.acml.streams.products import Tile, gemm, likely, matrix
 from headwater.errors import DeviceError, ResourceError, UsageError
 
@@ -458,28 +458,49 @@ def test_a_trial_of_a_layout_has_parts_of_vectors_and_sums(monkeypatch):
     products.is_right.cache_clear()
 
 
-def test_blocks_are_used_where_they_are_right_and_faster(monkeypatch, tmp_path):
+def test_passes_for_gpus_are_measured_once_and_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(fourier, "_MEASURED", ((3, 12),))
-    device, times = hw.device("cpu"), iter([2.0, 1.0, 1.0, 2.0])
+    monkeypatch.setattr(fourier, "_MEASURED", ((3, 12), (1, 16)))
+    monkeypatch.setattr(fourier, "is_right", lambda *args: True)
+    device = hw.device("cpu")
+    # small passes, one pass whole and split, and a pass of each run
+    times = iter([2.0, 3.0, 1.0, 4.0, 2.0, 3.0, 1.0, 3.0, 2.0, 4.0, 2.0, 3.0])
     monkeypatch.setattr(fourier, "best", lambda call, count: next(times))
     for dtype, faster in ((np.complex64, True), (np.complex128, False)):
         for _ in range(2):  # from the cache then
-            fourier.pays.cache_clear()
-            assert fourier.pays(device, np.dtype(dtype)) is faster
-    fourier.pays.cache_clear()
+            fourier.measured.cache_clear()
+            found = fourier.measured(device, np.dtype(dtype))
+            assert found["pays"] is faster
+            assert found["split"]
+            assert {int(run): cost for run, cost in found["costs"].items()} == {128: 4.0, 64: 2.0, 32: 3.0}
+    fourier.measured.cache_clear()
 
 
-@pytest.mark.parametrize("fault", ["other", "nan", "axis", "refused", ""])
+def test_lengths_get_the_passes_that_take_least():
+    limits, dtype, costs = (49152, 1024), np.dtype(np.complex64), {128: 1.0, 64: 1.4, 32: 1.9}
+
+    def radices(n, near=True, split=False, costs=costs):
+        return [block.radix for block in fourier_blocks.chosen(n, dtype, limits, near, split, costs)]
+
+    (whole,), (split,) = (fourier_blocks.chosen(4096, dtype, limits, True, way, costs) for way in (False, True))
+    assert (whole.split, split.split) == (False, True)
+    assert radices(8192) == [8192]  # split, because it would not fit
+    assert radices(8192, near=False) == [128, 64]
+    assert radices(1 << 20) == [1024, 1024]
+    assert radices(1 << 22) == [256, 128, 128]
+    assert radices(1 << 22, costs={128: 1.0, 64: 1.4, 32: 1.4}) == [2048, 2048]
+
+
+@pytest.mark.parametrize("fault", ["other", "nan", "backward", "refused", ""])
 def test_blocks_that_a_driver_compiles_wrongly_are_not_used(monkeypatch, fault):
     device, dtype, by_passes = hw.device("cpu"), np.dtype(np.complex64), fourier.by_passes
-    steps = fourier.blocks(12, dtype)
+    steps = fourier.blocks(12, dtype, 32768, 256, True, False)
 
     def faulty(value, n, inner, direction, scale, large):
         if large and fault == "refused":
             raise DeviceError("too many registers")
         found = by_passes(value, n, inner, direction, scale, large)
-        if not large or not fault or (fault == "axis" and inner == 1):
+        if not large or not fault or (fault == "backward" and direction > 0):
             return found
         return hw.stream(found.read() * (np.nan if fault == "nan" else 1.01))
 
@@ -489,26 +510,36 @@ def test_blocks_that_a_driver_compiles_wrongly_are_not_used(monkeypatch, fault):
     fourier.is_right.cache_clear()
 
 
-def test_blocks_for_gpus_transform_any_axis():
-    for shape in ((3, 12, 1), (1, 12, 5)):
-        x = numbers(np.complex64, *shape)
-        n, inner = shape[1:]
-        (block,) = fourier.blocks(n, x.dtype)
-        halves = tuple(part for half in (n // 4, 4) for part in fourier.blocks(half, x.dtype))
-        for steps in ((block,), halves):
-            forward = fourier.by_passes(hw.stream(x), n, inner, 1, 1.0, steps)
-            close(forward, np.fft.fft(x, axis=1), np.complex64)
-            close(fourier.by_passes(forward, n, inner, -1, 1.0 / n, steps), x, np.complex64)
+@pytest.mark.parametrize(
+    ("n", "inner", "local_bytes", "split", "count"),
+    [(48, 1, 8192, False, 1), (48, 1, 8192, True, 1), (48, 1, 192, True, 2), (26, 5, 512, True, 2)],
+)
+def test_blocks_for_gpus_transform_any_axis(n, inner, local_bytes, split, count):
+    steps = fourier.blocks(n, np.dtype(np.complex64), local_bytes, 64, inner == 1, split, 32)
+    assert len(steps) == count
+    x = numbers(np.complex64, 3, n, inner)
+    forward = fourier.by_passes(hw.stream(x), n, inner, 1, 1.0, steps)
+    close(forward, np.fft.fft(x, axis=1), np.complex64)
+    close(fourier.by_passes(forward, n, inner, -1, 1.0 / n, steps), x, np.complex64)
 
 
 def test_blocks_cover_lengths_of_small_primes():
-    for n in (2, 8, 1000, 1024, 4096, 1 << 20, 13 * 11 * 7 * 5 * 3 * 2, 1 << 24):
-        steps = fourier.blocks(n, np.dtype(np.complex64))
-        assert math.prod(block.radix for block in steps) == n
-        assert all(math.prod(block.stages) == block.radix for block in steps)
-        for dtype, limit in ((np.complex64, 32768), (np.complex128, 32768), (np.complex128, 40960)):
-            for block in fourier.blocks(n, np.dtype(dtype), limit):  # `data` of fourier.cl
-                many = block.columns > 1
-                places = block.radix * (block.columns + 1) if many else block.radix + block.radix // 16 + 1
-                assert np.dtype(dtype).itemsize * places <= limit
-    assert fourier.blocks(17, np.dtype(np.complex64)) is fourier.blocks(1, np.dtype(np.complex64)) is None
+    for n, near, split in product(
+        (2, 8, 16, 1000, 4096, 1 << 20, 13 * 11 * 7 * 5 * 3 * 2, 1 << 24), (True, False), (True, False)
+    ):
+        for dtype, limit in product((np.dtype(np.complex64), np.dtype(np.complex128)), (32768, 40960, 65536)):
+            steps = fourier.blocks(n, dtype, limit, 256, near, split)
+            assert math.prod(block.radix for block in steps) == n
+            assert [block.done for block in steps] == [
+                math.prod(block.radix for block in steps[:at]) for at in range(len(steps))
+            ]
+            for block in steps:
+                assert math.prod(block.stages) == block.radix
+                assert block.held >= max(block.stages)
+                whole = near and len(steps) == 1  # `data` of fourier_blocks.cl
+                places = block.columns * (n + n // 16) if whole else block.radix * (block.columns + 1)
+                assert places * dtype.itemsize // (2 if block.split else 1) <= limit
+    dtype = np.dtype(np.complex64)
+    assert fourier.blocks(17, dtype, 32768, 256, True, False) is None
+    assert fourier.blocks(1, dtype, 32768, 256, True, False) is None
+    assert fourier.blocks(16, dtype, 32, 256, True, False) is None  # no memory for two columns

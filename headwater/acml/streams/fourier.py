@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
-from math import prod, sqrt
+from math import inf, sqrt
 from operator import index
 from typing import Any
 
 import numpy as np
 
 from headwater.acml.costs import best, kept
+from headwater.acml.streams import fourier_blocks
+from headwater.acml.streams.fourier_blocks import RUNS, Block, blocks
 from headwater.acml.streams.programs import empty, floats, groups, on_device, operand, program
 from headwater.errors import HeadwaterError, UsageError
 from headwater.runtime import Device, Stream, stream
@@ -30,67 +31,7 @@ def radices(n: int) -> tuple[int, ...] | None:
     return tuple(found) if n == 1 else None
 
 
-@dataclass(frozen=True)
-class Block:
-    """A pass of a large radix through local memory, for GPUs: its own ``stages``, and how many ``columns`` a group of
-    ``items`` transforms."""
-
-    radix: int
-    stages: tuple[int, ...]
-    columns: int
-    items: int
-
-    @property
-    def options(self) -> str:
-        """What `fourier.cl` is compiled with."""
-        before = [prod(self.stages[:at]) for at in range(len(self.stages))]
-        stages = "".join(f"STAGE({radix},{done})" for radix, done in zip(self.stages, before, strict=True))
-        return f"-D RADIX={self.radix} -D COLUMNS={self.columns} -D ITEMS={self.items} '-DSTAGES={stages}'"
-
-
-def blocks(n: int, dtype: np.dtype[Any], local_bytes: int = 32768, items: int = 256) -> tuple[Block, ...] | None:
-    """The passes of a length on a GPU whose groups have so much local memory and so many items; None if the length has
-    prime factors above 13, or is 1."""
-    primes = []
-    rest = n
-    for prime in (13, 11, 7, 5, 3, 2):
-        while rest % prime == 0:
-            primes.append(prime)
-            rest //= prime
-    if rest > 1 or n == 1:
-        return None
-    most = local_bytes // dtype.itemsize * 16 // 17 - 1
-    many = 1 if n <= most else 2
-    while many > 1 and n > 512**many:
-        many += 1
-    parts: list[list[int]] = [[] for _ in range(many)]
-    for prime in primes:
-        min(parts, key=prod).append(prime)
-    found = []
-    for part in sorted(parts, key=prod, reverse=True):
-        radix, twos = prod(part), part.count(2)
-        eights = 0 if twos in (1, 2, 4) else twos // 3 - (twos % 3 == 1)
-        left = twos - 3 * eights
-        stages = (8,) * eights + (4,) * (left // 2) + (2,) * (left % 2) + tuple(prime for prime in part if prime > 2)
-        held = local_bytes // dtype.itemsize // radix - 1  # `fourier.cl` leaves a column's place free against conflicts
-        columns = 1 << max(1, min(_ELEMENTS // radix, held, 64)).bit_length() - 1
-        wanted = -(-radix * columns // 8 // 32) * 32
-        found.append(Block(radix, stages, columns, max(32, min(wanted, items, 512))))
-    return tuple(found)
-
-
-_ELEMENTS = 2048
-"""Numbers in local memory, if the radix is less."""
-
-
-@cache
-def _roots(n: int, dtype: np.dtype[Any], device: Device) -> Stream:
-    """exp(-2 pi i t / n), each correct to the last digit or so: angles are reduced to an eighth of a turn."""
-    t = np.arange(n, dtype=np.int64)
-    quarter = np.minimum((4 * t + n // 2) // n, 4)
-    angle = (2 * np.pi / n) * (t - quarter * n / 4)
-    value = np.exp(-1j * angle) * np.array([1, -1j, -1, 1j, 1])[quarter]
-    return stream(value.astype(dtype), device=device)
+_roots = cache(fourier_blocks.roots)
 
 
 @cache
@@ -114,20 +55,33 @@ def _launch(kernel: Any, items: tuple[int, int], *args: Any, device: Device) -> 
     kernel[(groups(items[0], 64), items[1]), None](*args, device=device)
 
 
-def passes(n: int, dtype: np.dtype[Any], device: Device) -> tuple[Block, ...] | None:
+def passes(n: int, inner: int, dtype: np.dtype[Any], device: Device) -> tuple[Block, ...] | None:
     """The passes through local memory of a length on a real GPU; None for other devices."""
-    if device.kind != "opencl" or not device.is_gpu or n < 16 or not pays(device, dtype):
+    if device.kind != "opencl" or not device.is_gpu or n < 16:
         return None
-    steps = blocks(n, dtype, device.local_memory_bytes, device.max_group_size)
+    steps = _planned(n, inner == 1, dtype, device)
     return steps if steps is not None and is_right(device, dtype, (1, n), steps) else None
 
 
 @cache
+def _planned(n: int, near: bool, dtype: np.dtype[Any], device: Device) -> tuple[Block, ...] | None:
+    found = measured(device, dtype)
+    if not found["pays"]:
+        return None
+    costs = {int(run): float(seconds) for run, seconds in found["costs"].items()}
+    return fourier_blocks.chosen(n, dtype, _limits(device), near, bool(found["split"]), costs)
+
+
+def _limits(device: Device) -> tuple[int, int]:
+    return device.local_memory_bytes, device.max_group_size
+
+
+@cache
 def is_right(device: Device, dtype: np.dtype[Any], shape: tuple[int, int], steps: tuple[Block, ...]) -> bool:
-    """Whether the driver's code for passes through local memory gives, for random sequences, what small ones give:
-    forward along the last axis, and backward along the one before."""
-    rng = np.random.default_rng(0)
-    for inner, direction in ((1, 1), (2, -1)):
+    """Whether the driver's code for passes through local memory gives, for random sequences, what small ones give,
+    forward and backward."""
+    rng, inner = np.random.default_rng(0), 1 if steps[0].near else 2
+    for direction in (1, -1):
         real, imaginary = rng.standard_normal((2, *shape, inner))
         try:
             on = stream((real + 1j * imaginary).astype(dtype), device=device)
@@ -140,61 +94,65 @@ def is_right(device: Device, dtype: np.dtype[Any], shape: tuple[int, int], steps
     return True
 
 
-_MEASURED = ((64, 4096), (8, 30030), (16, 1001))
-"""Sequences and lengths of the transforms that are measured: the first for time, all for right results."""
+_MEASURED = ((256, 4096), (16, 1 << 18))
+"""Sequences and lengths of the transforms that are measured: of one pass, and of two for each of `RUNS`."""
 
 
 @cache
-def pays(device: Device, dtype: np.dtype[Any]) -> bool:
-    """Whether passes through local memory are right and faster on the device than those of small radices, measured once
-    and kept."""
+def measured(device: Device, dtype: np.dtype[Any]) -> dict[str, Any]:
+    """What is known of a device's passes through local memory: whether one ``pays``, that is, is right and faster than
+    those of small radices; whether it is to be ``split``; what a pass of several ``costs`` by its run, in seconds.
+    Measured once and kept."""
 
-    def measured() -> dict[str, Any]:
-        limits = device.local_memory_bytes, device.max_group_size
-        cuts = [(shape, blocks(shape[1], dtype, *limits)) for shape in _MEASURED]
-        if not all(steps is not None and is_right(device, dtype, shape, steps) for shape, steps in cuts):
-            return {"pays": False}
-        shape, steps = cuts[0]
+    def found() -> dict[str, Any]:
+        (count, n), large = _MEASURED
         try:
-            on = stream(np.ones(shape, dtype), device=device)
-            before, after = (best(lambda way=way: _timed(on, shape[1], way), 3) for way in (None, steps))  # type: ignore[misc]
-        except HeadwaterError:
+            on = stream(np.ones((count, n), dtype), device=device)
+            small = best(lambda: _timed(on, n, None), 3)
+            seconds = {split: _seconds(on, n, split, RUNS[0]) for split in (False, True)}
+            on = stream(np.ones(large, dtype), device=device)
+            costs = {run: _seconds(on, large[1], True, run) for run in RUNS}
+        except HeadwaterError:  # the device has not the memory
             return {"pays": False}
-        return {"pays": after < before}
+        return {"pays": min(seconds.values()) < small, "split": seconds[True] < seconds[False], "costs": costs}
 
-    return bool(kept(("passes 3", device.name, device.description, device.driver, dtype.name), measured)["pays"])
+    return kept(("passes 4", device.name, device.description, device.driver, dtype.name), found)
+
+
+def _seconds(on: Stream, n: int, split: bool, run: int) -> float:
+    """What a pass of those takes; infinite where they are wrong."""
+    steps = blocks(n, on.dtype, *_limits(on.device), True, split, run)
+    if steps is None or not is_right(on.device, on.dtype, (1, n), steps):
+        return inf
+    return best(lambda: _timed(on, n, steps), 5) / len(steps)
 
 
 def _timed(value: Stream, n: int, way: tuple[Block, ...] | None) -> None:
-    by_passes(value, n, 1, 1, 1.0, way)
+    for _ in range(4):
+        by_passes(value, n, 1, 1, 1.0, way)
     value.device.finish()
 
 
 def _passes(value: Stream, n: int, inner: int, direction: int, scale: float) -> Stream:
-    return by_passes(value, n, inner, direction, scale, passes(n, value.dtype, value.device))
+    return by_passes(value, n, inner, direction, scale, passes(n, inner, value.dtype, value.device))
 
 
 def by_passes(
     value: Stream, n: int, inner: int, direction: int, scale: float, large: tuple[Block, ...] | None
 ) -> Stream:
     """Transforms of length n, elements ``inner`` apart, by passes through local memory or, without ``large``, small."""
-    device, roots, done = value.device, _roots(n, value.dtype, value.device), 1
+    if large is not None:
+        return fourier_blocks.transform(value, inner, direction, scale, large)
+    device, table, done = value.device, _roots(n, value.dtype, value.device), 1
     sequences = value.size // n
-    steps: Sequence[Block | int] | None = large or radices(n)
+    steps = radices(n)
     assert steps is not None
     pair = [empty(value, value.shape), empty(value, value.shape) if len(steps) > 1 else value]
-    for at, block in enumerate(steps):
-        options = block.options if isinstance(block, Block) else f"-D RADIX={block}"
-        radix = block.radix if isinstance(block, Block) else block
-        kernel = program("fourier.cl", f"{_options(value.dtype)} {options}", device)["pass"]
-        out, columns = pair[at % 2], n // radix
-        args = floats(value), floats(out), floats(roots), n, inner, sequences, done, direction
-        factor = scale if at == len(steps) - 1 else 1.0
-        if isinstance(block, Block):
-            count = -(-columns * sequences // block.columns)
-            kernel[(count * block.items,), (block.items,)](*args, factor, device=device)
-        else:
-            _launch(kernel, (columns, sequences), *args, factor, device=device)
+    for at, radix in enumerate(steps):
+        kernel = program("fourier.cl", f"{_options(value.dtype)} -D RADIX={radix}", device)["pass"]
+        out, last = pair[at % 2], at == len(steps) - 1
+        args = floats(value), floats(out), floats(table), n, inner, sequences, done, direction
+        _launch(kernel, (n // radix, sequences), *args, scale if last else 1.0, device=device)
         value, done = out, done * radix
     return value
 
