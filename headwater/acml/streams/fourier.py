@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from math import inf, sqrt
+from math import inf, prod, sqrt
 from operator import index
 from typing import Any
 
@@ -21,6 +21,7 @@ _RADICES = (4, 2, 3, 5, 7, 11, 13)
 """Lengths that have other prime factors are transformed by a convolution (Bluestein)."""
 
 
+@cache
 def radices(n: int) -> tuple[int, ...] | None:
     """The radices of the passes of a length; None if it has other factors."""
     found = []
@@ -55,21 +56,17 @@ def _launch(kernel: Any, items: tuple[int, int], *args: Any, device: Device) -> 
     kernel[(groups(items[0], 64), items[1]), None](*args, device=device)
 
 
-def passes(n: int, inner: int, dtype: np.dtype[Any], device: Device) -> tuple[Block, ...] | None:
-    """The passes through local memory of a length on a real GPU; None for other devices."""
+@cache
+def passes(n: int, near: bool, dtype: np.dtype[Any], device: Device) -> tuple[Block, ...] | None:
+    """The passes through local memory of a length on a real GPU; None for other devices. ``near``: see `Block`."""
     if device.kind != "opencl" or not device.is_gpu or n < 16:
         return None
-    steps = _planned(n, inner == 1, dtype, device)
-    return steps if steps is not None and is_right(device, dtype, (1, n), steps) else None
-
-
-@cache
-def _planned(n: int, near: bool, dtype: np.dtype[Any], device: Device) -> tuple[Block, ...] | None:
     found = measured(device, dtype)
     if not found["pays"]:
         return None
     costs = {int(run): float(seconds) for run, seconds in found["costs"].items()}
-    return fourier_blocks.chosen(n, dtype, _limits(device), near, bool(found["split"]), costs)
+    steps = fourier_blocks.chosen(n, dtype, _limits(device), near, bool(found["split"]), costs)
+    return steps if steps is not None and is_right(device, dtype, (1, n), steps) else None
 
 
 def _limits(device: Device) -> tuple[int, int]:
@@ -134,7 +131,7 @@ def _timed(value: Stream, n: int, way: tuple[Block, ...] | None) -> None:
 
 
 def _passes(value: Stream, n: int, inner: int, direction: int, scale: float) -> Stream:
-    return by_passes(value, n, inner, direction, scale, passes(n, inner, value.dtype, value.device))
+    return by_passes(value, n, inner, direction, scale, passes(n, inner == 1, value.dtype, value.device))
 
 
 def by_passes(
@@ -160,11 +157,13 @@ def by_passes(
 def _transform(value: Stream, axis: int, n: int, direction: int, scale: float) -> Stream:
     """One axis of a complex stream, cut or padded to n."""
     device, dtype = value.device, value.dtype
-    inner = int(np.prod(value.shape[axis + 1 :]))
+    inner = prod(value.shape[axis + 1 :])
     shape = (*value.shape[:axis], n, *value.shape[axis + 1 :])
-    sequences = int(np.prod(shape)) // n
+    sequences = prod(shape) // n
     if not sequences:
         return empty(value, shape)
+    if value.shape[axis] == n != 1 and radices(n) is not None:
+        return _passes(value, n, inner, direction, scale)
     weigh = program("fourier.cl", _options(dtype), device).weigh
     one = _roots(1, dtype, device)
     if value.shape[axis] != n or n == 1:
@@ -270,9 +269,9 @@ def real_transform(
 
 def _kept(value: Stream, axis: int, length: int) -> Stream:
     """The first elements of an axis."""
-    inner = int(np.prod(value.shape[axis + 1 :]))
+    inner = prod(value.shape[axis + 1 :])
     shape = (*value.shape[:axis], length, *value.shape[axis + 1 :])
-    made, sequences = empty(value, shape), int(np.prod(shape)) // length
+    made, sequences = empty(value, shape), prod(shape) // length
     weigh = program("fourier.cl", _options(value.dtype), value.device).weigh
     one = _roots(1, value.dtype, value.device)
     if sequences:
@@ -301,9 +300,9 @@ def real_result(
     direction = 1 if forward else -1
     for other, length in wanted[:-1]:
         found = _transform(found, other, length, direction, _scale(length, norm, forward))
-    inner = int(np.prod(found.shape[axis + 1 :]))
+    inner = prod(found.shape[axis + 1 :])
     shape = (*found.shape[:axis], n, *found.shape[axis + 1 :])
-    sequences = int(np.prod(shape)) // n
+    sequences = prod(shape) // n
     whole = empty(found, shape)
     kernels = program("fourier.cl", _options(found.dtype), device)
     if sequences:

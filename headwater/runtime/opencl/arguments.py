@@ -107,7 +107,7 @@ class Arguments:
         for index in self._memory:
             value = args[index]
             if type(value) is Stream and value.dtype is plain[index] and value.device is device:
-                native, transfer = value.buffer.mem, None  # type: ignore[attr-defined]
+                native, transfer = value.buffer.memory, None  # type: ignore[attr-defined]
             else:
                 native, transfer = self._native(index, value, backend, transfers)
             to_set += (index, native)
@@ -161,7 +161,7 @@ class Arguments:
                 signature.check_array(arg, position, value.outline(), untyped=False, writes=False)
             buffer = value.buffer if isinstance(value, Stream) else value
             assert isinstance(buffer, ClBuffer)
-            return buffer.mem, None
+            return buffer.memory, None
         if isinstance(value, pyopencl().MemoryObject):
             return value, None
         array, untyped = signature.given_array(arg, position, value)
@@ -218,10 +218,10 @@ class Transfer:
         self.memory = self._upload(device, backend)
 
     def _upload(self, device: ClDevice, backend: Any) -> Any:
-        buffer = device.allocate(self.host.nbytes)
+        self.buffer = device.allocate(self.host.nbytes)
         if self.host.size:
-            pyopencl().enqueue_copy(backend, buffer.mem, self.host, is_blocking=False)
-        return buffer.mem
+            pyopencl().enqueue_copy(backend, self.buffer.memory, self.host, is_blocking=False)
+        return self.buffer.memory
 
     def read(self, backend: Any) -> Any:
         """Enqueue the copy back; its event."""

@@ -104,7 +104,7 @@ def _caller(kinds: tuple[str, ...]) -> Callable[..., Callable[..., Event]]:
         *(f"if a{i} is not b{i}: raise Unfit" for i in others),
         f"if {' or '.join(f't{i} is not b{i}' for i in pointers)}:",
         f"    if not ({' and '.join(fits[kinds[i]].format(i) for i in pointers)}): raise Unfit",
-        f"    setting.set_memory(({', '.join(f'{i}, a{i}.buffer.mem' for i in pointers)}))",
+        f"    setting.set_memory(({', '.join(f'{i}, a{i}.buffer.memory' for i in pointers)}))",
         f"    setting.bound = {', '.join(before)},",
     ]
     if values:

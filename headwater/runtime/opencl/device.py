@@ -31,6 +31,7 @@ from headwater.opencl import includes
 from headwater.opencl.kernels import HIP_OPTION
 from headwater.runtime import signature
 from headwater.runtime.interface import Buffer, Device, DeviceKernel, DeviceProgram
+from headwater.runtime.opencl.pool import Pool
 from headwater.runtime.shapes import Size
 from headwater.runtime.values import refuse_lds
 
@@ -81,14 +82,26 @@ def translate_error(error: Exception, doing: str) -> HeadwaterError:
 
 
 class ClBuffer(Buffer):
-    """Device memory: ``mem`` is the ``pyopencl.Buffer``."""
+    """Device memory: ``mem`` is the ``pyopencl.Buffer``. Memory that nobody asked for by that name is used again."""
 
-    __slots__ = ("mem",)
+    __slots__ = ("_lent", "memory", "pool")
 
-    def __init__(self, device: ClDevice, mem: Any, nbytes: int) -> None:
-        self.device = device
-        self.mem = mem
+    def __init__(self, device: ClDevice, memory: Any, nbytes: int) -> None:
+        self.device: Device = device
+        self.memory = memory
         self.nbytes = nbytes
+        self.pool = device.pool
+        self._lent = False
+
+    @property
+    def mem(self) -> Any:
+        """The ``pyopencl.Buffer``, which whoever gets it may use as long as they like, in any queue."""
+        self._lent = True
+        return self.memory
+
+    def __del__(self) -> None:
+        if not self._lent:
+            self.pool.give(self.nbytes, self.memory)
 
 
 class ClDevice(Device):
@@ -115,7 +128,12 @@ class ClDevice(Device):
     @functools.cached_property
     def queue(self) -> Any:
         """The ``pyopencl.CommandQueue`` of launches that name no queue."""
-        return self.new_queue()
+        return self._new_queue()
+
+    @functools.cached_property
+    def pool(self) -> Pool:
+        """Memory to use again."""
+        return Pool(self.memory_bytes // 16)
 
     @property
     def is_gpu(self) -> bool:
@@ -247,10 +265,20 @@ class ClDevice(Device):
             raise ResourceError(
                 f"cannot allocate {nbytes} bytes on {self.description}, which has {self.memory_bytes} bytes of memory"
             )
+        memory = self.pool.take(nbytes)
+        if memory is None:
+            try:
+                memory = self._new_memory(nbytes)
+            except HeadwaterError:
+                self.pool.clear()  # which may hold what is missing
+                memory = self._new_memory(nbytes)
+        return ClBuffer(self, memory, nbytes)
+
+    def _new_memory(self, nbytes: int) -> Any:
         cl = pyopencl()
         try:
             # OpenCL has no empty buffers.
-            return ClBuffer(self, cl.Buffer(self.context, cl.mem_flags.READ_WRITE, max(nbytes, 1)), nbytes)
+            return cl.Buffer(self.context, cl.mem_flags.READ_WRITE, max(nbytes, 1))
         except (cl.Error, OverflowError, TypeError) as error:
             if not isinstance(error, cl.Error):
                 raise OutOfMemoryError(f"not enough memory for a buffer of {nbytes} bytes") from None
@@ -341,11 +369,15 @@ class ClDevice(Device):
             raise UsageError(f"this buffer is on {buffer.device.name}, not on {self.name}")
         if offset < 0 or offset + nbytes > buffer.nbytes:
             raise UsageError(f"{nbytes} bytes at {offset} are not inside a buffer of {buffer.nbytes} bytes")
-        return buffer.mem
+        return buffer.memory
 
     # -- queues --------------------------------------------------------------------------------------------------------
 
     def new_queue(self, profiling: bool = True) -> Any:
+        self.pool.close()  # another queue may still use memory that this one would write
+        return self._new_queue(profiling)
+
+    def _new_queue(self, profiling: bool = True) -> Any:
         cl = pyopencl()
         properties = cl.command_queue_properties.PROFILING_ENABLE if profiling else 0
         try:

@@ -1,0 +1,76 @@
+"""Memory of OpenCL devices that is used again."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import headwater as hw
+from headwater.errors import DeviceError
+from headwater.runtime.opencl.pool import SMALLEST, Pool
+
+pytest.importorskip("pyopencl")
+
+
+@pytest.fixture
+def device():
+    try:
+        known = hw.device("opencl")
+    except DeviceError as error:
+        pytest.skip(str(error))
+    return type(known)(known.name, known.cl_device)  # whose queue is the only one
+
+
+def place(stream):
+    return stream.buffer.memory.int_ptr
+
+
+def test_memory_is_used_again_for_the_same_size(device):
+    first = hw.stream(np.ones(5000, np.float32), device=device)
+    where = place(first)
+    del first
+    gc.collect()
+    other = hw.stream(np.zeros(5001, np.float32), device=device)
+    again = hw.stream(np.arange(5000, dtype=np.float32), device=device)
+    assert place(other) != where
+    assert place(again) == where
+    assert (again.read() == np.arange(5000)).all()
+
+
+def test_memory_that_somebody_else_may_use_is_not(device):
+    first = hw.stream(np.ones(5000, np.float32), device=device)
+    memory = first.buffer.mem
+    del first
+    gc.collect()
+    assert device.pool.take(20000) is None
+    assert memory.size == 20000
+    hw.stream(np.ones(5000, np.float32), device=device)
+    hw.Queue(device)
+    gc.collect()
+    hw.stream(np.ones(5000, np.float32), device=device)
+    gc.collect()
+    assert device.pool.take(20000) is None
+
+
+def test_launches_with_arrays_use_memory_again(device):
+    program = hw.compile("kernel void twice(global int *x) { x[get_global_id(0)] *= 2; }", device=device)
+    x = np.arange(5000, dtype=np.int32)
+    for _ in range(3):
+        program.twice[(5000,), None](x, device=device)
+    assert (x == 8 * np.arange(5000)).all()
+    gc.collect()
+    assert device.pool.take(20000) is not None
+    assert device.pool.take(20000) is None
+
+
+def test_a_pool_keeps_the_newest_up_to_its_size():
+    pool = Pool(4 * SMALLEST)
+    for name in "abcde":
+        pool.give(SMALLEST, name)
+    pool.give(SMALLEST - 1, "small")
+    pool.give(5 * SMALLEST, "large")
+    assert pool.take(SMALLEST - 1) is None
+    assert [pool.take(SMALLEST) for _ in range(5)] == ["e", "d", "c", "b", None]
+    pool.give(SMALLEST, "a")
+    assert pool.take(5 * SMALLEST) is None  # and frees what is kept
+    assert pool.take(SMALLEST) is None
