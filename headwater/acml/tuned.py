@@ -24,7 +24,7 @@ _HERE = Path(__file__)
 SCALAR = {"rows": (8, 16), "columns": (2, 4), "waves": (2, 4), "unroll": (1, 2, 4)}
 """What the tuner tries of the kernel in OpenCL C that has A in scalar registers."""
 CANDIDATES: dict[str, dict[str, tuple[int, ...]]] = {
-    "il": {"rows": (1, 2), "columns": (1, 2, 3, 4), "unroll": (1, 2)},
+    "il": {"rows": (1, 2), "columns": (1, 2, 3, 4), "unroll": (1, 2, 4)},
     "opencl": {
         "group": (8, 16), "rows": (4, 8), "columns": (4, 8), "width": (2, 4), "depth": (8, 16), "unroll": (1, 2, 4),
     },

@@ -29,12 +29,15 @@ def product(rows: int, columns: int, unroll: int, doubles: bool = False) -> str:
         f"dcl_literal l0, 0.5, {float(rows)}, {float(columns)}, {float(unroll)}",
         "dcl_literal l1, 0.0, 0.0, 0.0, 0.0",
         f"dcl_literal l2, {rows * width}, {columns}, 1, 0",
+        f"dcl_literal l3, {0.5 - unroll}, 0.0, 0.0, 0.0",
         f"sub r{place}, vWinCoord0.xyxy, l0.xxxx",
         f"mad r{at}.x___, r{place}.y, l0.y, l0.x",  # x of A's first texel, y: l, z: x of B's
-        f"mov r{at}._y__, l0.x",
+        f"mov r{at}._y__, l3.x",
         f"mad r{at}.__z_, r{place}.x, l0.z, l0.x",
         *(f"mov r{i}, l1" for i in range(sums)),
         "whileloop",
+        # counted here, in the clause of the test: one behind the products would be a clause of its own
+        f"add r{at}._y__, r{at}.y, l0.w",
         f"ge r{at}.___w, r{at}.y, cb0[0].x",
         f"break_logicalnz r{at}.w",
     ]
@@ -58,7 +61,6 @@ def product(rows: int, columns: int, unroll: int, doubles: bool = False) -> str:
                     else:
                         lines.append(f"mad r{total}, {a}.{'xyzw'[part] * 4}, {b}, r{total}")
     lines += [
-        f"add r{at}._y__, r{at}.y, l0.w",
         "endloop",
         f"ftoi r{place}, r{place}",
         f"imul r{index}.x___, r{place}.y, l2.x",
