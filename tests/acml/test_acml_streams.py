@@ -261,6 +261,10 @@ def test_transforms_of_ints_are_of_doubles_and_lengths_are_whole():
         for name in ("fft", "rfft", "irfft", "hfft"):
             wanted = getattr(acml, name)(x)
             close(getattr(acml, name)(hw.stream(x)), wanted, wanted.dtype)
+    for dtype in (">f4", ">f8", ">c8", ">c16"):
+        x = np.arange(8).astype(dtype)
+        wanted = np.fft.fft(x)
+        close(np.fft.fft(hw.stream(x)), wanted, wanted.dtype)
     s = hw.stream(np.ones((4, 2)))
     for n, error in ((2.5, TypeError), (-1, ValueError), (0, ValueError)):
         for function in (np.fft.fft, np.fft.irfft):
@@ -269,6 +273,15 @@ def test_transforms_of_ints_are_of_doubles_and_lengths_are_whole():
     assert np.fft.fftn(s, s=(-1, 3), axes=(0, 1)).shape == (4, 3)
     with pytest.raises(UsageError, match="fft: streams are transformed with n, axis"):
         acml.fft(s, 2, -1, None, True)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).bits == 64, reason="no long doubles here")
+def test_long_doubles_keep_their_precision_or_are_refused():
+    x = np.arange(8, dtype=np.longdouble) / 3
+    assert (np.fft.fft(hw.stream(x)) == np.fft.fft(x)).all()
+    for function in (acml.fft, acml.rfft):
+        with pytest.raises(UsageError, match="streams of float128 are not transformed"):
+            function(hw.stream(x))
 
 
 def test_axes_that_numpy_transforms_twice():

@@ -99,7 +99,7 @@ def _fourier(
     """NumPy's names: n and axis for one dimension, s and axes for more."""
     length = options.pop("n", s)
     where = options.pop("axes", axis)
-    if options.pop("out", None) is not None or options:
+    if options.pop("out", None) is not None or options or (may_repeat and fourier.is_long(a.dtype)):
         return NotImplemented
     return fourier.call(name, a, a.device, length, where, norm, may_repeat)
 

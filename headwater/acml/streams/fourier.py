@@ -209,9 +209,16 @@ def _scale(n: int, norm: str | None, forward: bool) -> float:
     return 1.0 / n if (norm == "forward") == forward else 1.0
 
 
+def is_long(dtype: np.dtype[Any]) -> bool:
+    """Whether it is more precise than what kernels compute with."""
+    return dtype.itemsize > {"f": 8, "c": 16}.get(dtype.kind, dtype.itemsize)
+
+
 def _complex(value: Any, device: Device) -> Stream:
     value = operand(value)
-    single = value.dtype in (np.float16, np.float32, np.complex64)  # all ints are transformed as doubles
+    if is_long(value.dtype):
+        raise UsageError(f"streams of {value.dtype} are not transformed", hint="read it: NumPy transforms the array")
+    single = value.dtype.newbyteorder("=") in (np.float16, np.float32, np.complex64)  # ints are transformed as doubles
     return on_device(value, device, np.dtype(np.complex64 if single else np.complex128))
 
 
