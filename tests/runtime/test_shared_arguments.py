@@ -121,3 +121,16 @@ def test_a_queue_reads_arrays_with_gaps_as_its_earlier_launches_left_them(device
     queue.wait()
     np.testing.assert_array_equal(y[::2], np.full((4, 8, 4), 2, np.float32))
     np.testing.assert_array_equal(z[:4], np.full((4, 8, 4), 3, np.float32))
+
+
+@pytest.mark.parametrize("part", [slice(0, 32), slice(1, 33), slice(0, 64, 2)], ids=["plain", "not aligned", "gaps"])
+def test_brook_in_a_queue_reads_arrays_as_its_earlier_launches_left_them(device, part):
+    queue, spent = hw.Queue(device), np.zeros(1, np.int32)
+    opencl = hw.compile(BUSY, device=device)
+    brook = hw.compile("kernel void f(float a<>, out float b<>) { b = a + 1.0f; }", language="brook")
+    x, result = np.zeros(64, np.float32), hw.stream((32,), np.float32, device=device)
+    opencl.busy[(1,), (1,)](spent, 1_000_000, device=device, queue=queue)
+    opencl.k[(64,), (64,)](x, x, device=device, queue=queue)
+    brook.f(x[part], out=result, device=device, queue=queue)
+    queue.wait()
+    np.testing.assert_array_equal(result.read(), np.full(32, 2, np.float32))

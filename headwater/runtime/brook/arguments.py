@@ -17,6 +17,7 @@ from headwater.runtime.values import whole_numbers
 
 if TYPE_CHECKING:
     from headwater.runtime.brook.plan import View
+    from headwater.runtime.interface import Device
 
 Shape = tuple[int, ...]
 MAX_RANK = 4  # Brook+ Language Specification 1.4: streams have one to four dimensions
@@ -194,6 +195,18 @@ def aligned(array: Array) -> Array:
     if array.flags.c_contiguous and address(array) % ALIGNMENT == 0:
         return array
     return empty(array.shape, array.dtype, array)
+
+
+def is_copied(device: Device, value: object) -> bool:
+    """Whether a call on ``device`` copies what is passed for an array when it is made."""
+    if isinstance(value, (Stream, SubStream, list, tuple)):
+        return False  # streams are where they are, and no kernel writes to lists
+    try:
+        array, _ = view(value)
+    except LaunchError:
+        return False  # and is refused
+    fits = array.flags.c_contiguous and address(array) % ALIGNMENT == 0 and array.dtype.isnative
+    return device.kind == "opencl" or not fits
 
 
 def empty(shape: Shape, dtype: np.dtype[Any], contents: Array | None = None) -> Array:

@@ -33,6 +33,7 @@ from headwater.runtime.brook.arguments import (
     dimensions,
     elements,
     empty,
+    is_copied,
     prototype,
     refuse_aliases,
     stream_shape,
@@ -441,6 +442,9 @@ class BrookKernel(Kernel):
             )
         given = self._given_outs(out)
         where = self._device(args, given, device)
+        arrays = (*(args[position] for position in self._array_positions), *given.values())
+        if queue is not None and any(is_copied(where, value) for value in arrays):
+            queue.wait()  # what its launches write to these arrays is copied now
         items: list[Any] = [None] * self._item_count
         views: dict[str, View] = {}
         for position, parameter in self._arrays:
