@@ -198,6 +198,10 @@ class Module:
             self._order[name] = None
             self.declares[name] = line
 
+    def order(self, functions: Iterable[str]) -> None:
+        """Put these functions before all others, in this order."""
+        self._order = dict.fromkeys(functions) | self._order
+
     def new_node(self, text: str) -> str:
         """Add a metadata node: its name."""
         numbers = (int(name[1:]) for name in self.metadata if name[1:].isdigit())

@@ -13,7 +13,7 @@ import llvmlite.binding as llvm
 from headwater.errors import SourceError, Span
 from headwater.llvm.ir import Module
 from headwater.llvm.modules import parse
-from headwater.llvm.text import symbols_in
+from headwater.llvm.passes.inlining import callers_first, calls_of
 from headwater.opencl.platforms import Platform, is_primitive
 from headwater.opencl.symbols import name_of
 
@@ -79,8 +79,7 @@ def refuse_recursion(left: Iterable[str], filename: str) -> None:
 
 def recursive(module: Module, kernels: Iterable[str]) -> list[str]:
     """The functions of a module that ``kernels`` come to call and that call themselves, by way of others too."""
-    bodies = module.bodies
-    calls = {name: bodies.keys() & symbols_in("\n".join(body.lines)) for name, body in bodies.items()}
+    calls = calls_of(module)
 
     def reached(starts: Iterable[str]) -> set[str]:
         found: set[str] = set()
@@ -92,7 +91,11 @@ def recursive(module: Module, kernels: Iterable[str]) -> list[str]:
                 waiting.extend(calls.get(name, ()))
         return found
 
-    return sorted(name for name in reached(kernels) if name in reached(calls.get(name, ())))
+    left = reached(kernels)
+    for name in reversed(callers_first(module)):
+        if not left.intersection(calls[name]):
+            left.discard(name)
+    return sorted(name for name in left if name in reached(calls.get(name, ())))
 
 
 def _undefined(module: llvm.ModuleRef, platform: Platform) -> dict[str, str]:
