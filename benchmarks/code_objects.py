@@ -4,8 +4,9 @@ that knows them; the slowest first.
     python -m benchmarks.code_objects [--only WORD …] [--cold 3] [--warm 0.3]
 
 Every row is of processes of its own: from the code object (of ``.hip`` files: from the source) until the first launch
-has ended, ``headwater`` being imported. Processor time is of that and of the compiler processes, and is what remains
-comparable on a busy machine. Python's bytecode is there, as in an installed package. Exit code 1 if a row takes longer than ``--cold`` or ``--warm`` seconds.
+has ended, ``headwater`` being imported, with Python's bytecode, which an installed package has. Processor time is of
+that and of the compiler processes, and is what remains comparable on a busy machine. Exit code 1 if a row takes longer
+than ``--cold`` or ``--warm`` seconds.
 """
 
 from __future__ import annotations
