@@ -72,6 +72,18 @@ def attention(q, k, v, out, n, scale, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 
 
 # Name -> signature, constants, wavefronts, processors.
+
+
+@triton.jit
+def told(x, most, N: tl.constexpr):
+    """A block's values, and an assertion."""
+    at = tl.arange(0, N)
+    value = tl.load(x + at)
+    tl.device_print("value", value)
+    tl.device_print("group", tl.program_id(0))
+    tl.device_assert(value < most, "too large")
+
+
 KERNELS = {
     "scaled_sum": (
         {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32", "factor": "fp32", "BLOCK": "constexpr"},
@@ -114,5 +126,6 @@ KERNELS = {
         4,
         ("gfx90a", "gfx942"),
     ),
+    "told": ({"x": "*fp32", "most": "fp32", "N": "constexpr"}, {"N": 64}, 1, ("gfx90a",)),
     "first_of_each": ({"addresses": "*i64", "out": "*fp32"}, {}, 1, ("gfx90a",)),
 }

@@ -12,7 +12,7 @@ import headwater as hw
 import headwater.triton
 from headwater.emulate.gcn.translate import translate_kernel
 from headwater.emulate.gcn.translator import Options
-from headwater.errors import CodeObjectError, LaunchError, ResourceError, UsageError
+from headwater.errors import CodeObjectError, KernelFault, LaunchError, ResourceError, UsageError
 from headwater.isa.gcn.codeobject import load
 from headwater.runtime.simulated.reachable import reachable
 from headwater.triton import arguments, memory
@@ -41,6 +41,19 @@ def test_a_sum(target):
     loaded("scaled_sum", target)[(4,)](x, y, out, 1000, np.float32(0.5))
     assert np.allclose(out[:1000], x + np.float32(0.5) * y, rtol=1e-6, atol=1e-7)
     assert not out[1000:].any()
+
+
+def test_a_kernel_prints_and_asserts(capsys):
+    """By calls to the host, which ROCm's device library makes; each print takes several packets."""
+    kernel, x = loaded("told"), np.arange(64, dtype=np.float32) / 4
+    kernel[(8,)](x, np.float32(100))
+    wanted = [f"pid ({group}, 0, 0) idx ({n:2}) value: {n / 4:f}" for group in range(8) for n in range(64)]
+    wanted += [f"pid ({group}, 0, 0) idx () group: {group}" for group in range(8)]
+    assert sorted(set(capsys.readouterr().out.splitlines())) == sorted(wanted)
+    with pytest.raises(KernelFault, match="trap: an assertion failed"):
+        kernel[(1,)](x, np.float32(15.5))
+    told = [line for line in capsys.readouterr().out.splitlines() if "assertion" in line]
+    assert told == ["device assertion failed: 'too large', in unknown at kernels.py:84"] * 2
 
 
 @pytest.mark.parametrize("target", targets("row_softmax"))

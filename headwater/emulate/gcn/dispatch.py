@@ -128,12 +128,21 @@ def packet_bytes(
 
 
 def hidden_values(
-    work_dim: int, global_size: Size, local_size: Size, offset: Size, *, printf: int, queue: int, lds_bytes: int
+    work_dim: int,
+    global_size: Size,
+    local_size: Size,
+    offset: Size,
+    *,
+    printf: int,
+    queue: int,
+    lds_bytes: int,
+    hostcalls: int = 0,
 ) -> dict[str, int]:
     """Values of hidden arguments by their ``.value_kind``; those that are not here are 0."""
     values = {
         "hidden_grid_dims": work_dim,
         "hidden_printf_buffer": printf,
+        "hidden_hostcall_buffer": hostcalls,
         "hidden_private_base": PRIVATE_APERTURE,
         "hidden_shared_base": SHARED_APERTURE,
         "hidden_queue_ptr": queue,

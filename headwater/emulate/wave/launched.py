@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class SimulatedTask(Task):
     """A task with what only emulation has: the error record, the table of allocations, the buffer of printf."""
 
-    __slots__ = ("constants", "extents", "images", "inputs", "own", "printed", "printf", "record", "table")
+    __slots__ = ("constants", "extents", "hostcalls", "images", "inputs", "own", "printed", "printf", "record", "table")
 
     def __init__(self, block: Array, args_bytes: int) -> None:
         super().__init__(block, args_bytes)
@@ -27,6 +27,8 @@ class SimulatedTask(Task):
         self.table: Array = np.zeros(0, np.uint64)
         self.extents: list[Extent] = []
         self.printf: Array | None = None
+        self.hostcalls: Any = None
+        """What answers calls to the host (`headwater.runtime.gcn.hostcalls.Hostcalls`), if the kernel may make any."""
         self.printed: list[str] = []
         """What code for checks has printed of its findings (`headwater.opencl.check_findings`)."""
         self.images: dict[tuple[int, bool], Any] = {}
@@ -41,6 +43,9 @@ class SimulatedTask(Task):
 
     def release(self) -> None:
         super().release()
+        if self.hostcalls is not None:
+            self.hostcalls.stop()
+            self.hostcalls = None
         self.inputs = self.printf = None
         self.images.clear()
         self.constants.clear()

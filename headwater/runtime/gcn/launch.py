@@ -334,6 +334,8 @@ class GcnLaunch:
 
     def starts(self, task: SimulatedTask, queued: bool) -> None:
         """The threads are about to begin."""
+        if task.hostcalls is not None:
+            task.hostcalls.start()
         if queued:
             for image in task.images.values():
                 image.copy_in()
@@ -347,12 +349,18 @@ class GcnLaunch:
         if any(a.value_kind == "hidden_printf_buffer" for a in self._hidden) and self.code.printf_formats:
             task.printf = task.keep(printf_memory.new_memory())
             printf = address(task.printf)
+        task.hostcalls = None
+        if any(a.value_kind == "hidden_hostcall_buffer" for a in self._hidden):
+            from headwater.runtime.gcn.hostcalls import Hostcalls
+
+            task.hostcalls = Hostcalls()
         values = dispatch.hidden_values(
             self.work_dim,
             global_size,
             local_size,
             offset,
             printf=printf,
+            hostcalls=0 if task.hostcalls is None else address(task.hostcalls.memory),
             queue=address(self._queue),
             lds_bytes=task.block[launch_block.LOCAL_BYTES] - self.machine_kernel.group_segment_bytes,
         )
@@ -399,6 +407,9 @@ class GcnLaunch:
             add(name, address(memory), memory.nbytes, False)
         if task.printf is not None:
             add("the printf buffer", address(task.printf), task.printf.nbytes, True)
+        if task.hostcalls is not None:
+            memory = task.hostcalls.memory
+            add("the memory of calls to the host", address(memory), memory.nbytes, True)
         task.extents = extents
         self._refuse_shared_copies(task, args)
         if self.watcher is None or not self.watcher.notes_written:
@@ -431,6 +442,9 @@ class GcnLaunch:
         for image in task.images.values():
             image.copy_back()
         task.images.clear()
+        if task.hostcalls is not None:
+            task.hostcalls.stop()
+            task.hostcalls.show()
         task.printed = [] if task.printf is None else printf_memory.show(task.printf, self.code.printf_formats)
         if self.watcher is not None:
             self.watcher.end(self, task)
