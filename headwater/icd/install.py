@@ -132,12 +132,15 @@ def variables(directory: Path) -> dict[str, str]:
 
 
 def environment() -> dict[str, str]:
-    """What makes a program see the platform, and no other, with nothing installed."""
+    """What makes a program see the platform, and no other, with nothing installed.
+
+    Khronos's loader puts the libraries that ``OCL_ICD_FILENAMES`` names before those of all directories.
+    """
     built = library.build()
     text = f"{built}\n".encode()
     key = cache.key("icd vendors 1", text)
     entry = cache.get(key) or cache.put(key, {FILE: text})
-    return {**variables(entry), **host.server_environment()}
+    return {**variables(entry), "OCL_ICD_FILENAMES": "", **host.server_environment()}
 
 
 def run(words: Sequence[str], changes: dict[str, str]) -> int:

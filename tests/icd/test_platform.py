@@ -290,6 +290,18 @@ print(cl.Program(ctx, source).build(["-cl-std=CL3.0", "-I", {str(tmp_path)!r}]).
         assert host(text) == f"{4 * count}\n"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the program is a shell's")
+def test_a_program_that_is_run_sees_no_other_platform():
+    words = ["icd", "run", "--", "sh", "-c", 'echo "$OCL_ICD_VENDORS:$OPENCL_VENDOR_PATH:$OCL_ICD_FILENAMES"']
+    others = dict.fromkeys(("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "OCL_ICD_FILENAMES"), "elsewhere")
+    done = subprocess.run(
+        [sys.executable, "-m", "headwater", *words], env={**os.environ, **others}, capture_output=True, text=True
+    )
+    first, second, libraries = done.stdout.rstrip("\n").split(":")
+    assert first == second != "elsewhere"
+    assert libraries == ""
+
+
 @pytest.mark.skipif(shutil.which("clinfo") is None, reason="needs clinfo")
 def test_clinfo_lists_the_devices():
     environ = {**os.environ, **install.environment(), "HEADWATER_ICD_DEVICES": "vega64,cpu"}
