@@ -60,6 +60,22 @@ def test_the_same_elements_twice_are_one_memory(device, step):
     assert x[::step].tolist() == BOTH_IN_PLACE
 
 
+@pytest.mark.parametrize("kind", [np.int32, np.float32])
+@pytest.mark.parametrize("step", [1, 2])
+def test_what_is_written_is_not_lost_if_the_array_is_also_passed_read_only(device, step, kind):
+    source = """kernel void k(global const int *b, global TYPE *a) {
+      int i = get_global_id(0);
+      a[i] = b[i] + 100;
+    }"""
+    x = np.arange(6 * step, dtype=np.int32)
+    fixed = x[::step]
+    fixed.flags.writeable = False
+    name = {np.int32: "int", np.float32: "float"}[kind]
+    written = x.view(kind)[::step]
+    hw.compile(source, device=device, options=f"-DTYPE={name}").k[(6,), (6,)](fixed, written, device=device)
+    assert written.tolist() == [100 + step * i for i in range(6)]
+
+
 @pytest.mark.parametrize("gaps_first", [True, False])
 def test_a_copy_and_what_overlaps_it_are_refused(device, gaps_first):
     x = np.arange(12, dtype=np.int32)

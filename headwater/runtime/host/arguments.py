@@ -107,6 +107,8 @@ def _slow_pointer(device: Device, arg: ArgInfo, position: int, writes: bool, val
         return address(array) if array.size else 0
     for original, copy in task.copies or ():
         if same_elements(original, array):
+            if array.flags.writeable and not original.flags.writeable:  # only this one can be written back
+                task.keep_copy(array, copy.view(array.dtype))
             return address(copy)
     try:
         copy = np.ascontiguousarray(array)

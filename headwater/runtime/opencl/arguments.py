@@ -169,7 +169,8 @@ class Arguments:
         signature.check_array(arg, position, array, untyped, writes)
         for known in lent:
             if type(known) is Transfer and same_elements(known.array, array):
-                known.writes |= writes
+                if writes:
+                    known.is_written(array)
                 return known.memory, None
         if not array.flags.c_contiguous:
             backend.finish()  # what launches of the queue write to it is copied now
@@ -222,6 +223,13 @@ class Transfer:
         if self.host.size:
             pyopencl().enqueue_copy(backend, self.buffer.memory, self.host, is_blocking=False)
         return self.buffer.memory
+
+    def is_written(self, array: Array) -> None:
+        """The kernel writes to these elements by ``array``; the one that was lent may be read-only."""
+        self.writes = True
+        if not self.array.flags.writeable:
+            self.array = array
+            self.host = array if array.flags.c_contiguous else self.host.view(array.dtype)
 
     def read(self, backend: Any) -> Any:
         """Enqueue the copy back; its event."""

@@ -101,17 +101,20 @@ class Arena:
     def __init__(self) -> None:
         self.allocations: list[Allocation] = []
         self._next = ARENA_START
-        self._places: dict[tuple[int, int], int] = {}
+        self._places: dict[tuple[int, int], int] = {}  # indices of allocations, by address and bytes
 
     def add(self, name: str, memory: Array, *, writable: bool = True) -> int:
-        """The address of an array's memory, which is given one if it has none yet. Raises ResourceError if 4 GiB are
-        full."""
+        """The address of an array's memory, which is given one if it has none yet. It is writable if one of those
+        who add it says so. Raises ResourceError if 4 GiB are full."""
         if not memory.size:
             return 0
         host = address(memory)
         known = self._places.get((host, memory.nbytes))
         if known is not None:
-            return known
+            found = self.allocations[known]
+            if writable and not found.writable:
+                self.allocations[known] = replace(found, name=name, writable=True)
+            return found.start
         # What is added to an address to get the host's is a multiple of 256.
         start = self._next + (host - self._next) % _ARENA_ALIGNMENT
         self._next = layout.round_up(start + memory.nbytes, _ARENA_ALIGNMENT) + _ARENA_ALIGNMENT
@@ -120,8 +123,8 @@ class Arena:
                 f"the kernel's buffers take more than 4 GiB: {name} with {memory.nbytes} bytes does not fit",
                 hint="pointers of this chip have 32 bits",
             )
+        self._places[host, memory.nbytes] = len(self.allocations)
         self.allocations.append(Allocation(name, memory, start, writable))
-        self._places[host, memory.nbytes] = start
         return start
 
     def table(self) -> list[int]:
