@@ -27,12 +27,8 @@ class Pool:
         if nbytes > self.most_bytes:
             self.clear()
             return None
-        for entry in reversed(tuple(self._free)):
-            if entry[0] == nbytes:
-                try:
-                    self._free.remove(entry)
-                except ValueError:  # another thread has taken it
-                    continue
+        for entry in reversed(self._entries()):
+            if entry[0] == nbytes and self._remove(entry):
                 return entry[1]
         return None
 
@@ -40,11 +36,29 @@ class Pool:
         """Keep memory; the oldest is freed where that is too much."""
         if SMALLEST <= nbytes <= self.most_bytes:
             self._free.append((nbytes, memory))
-            while sum(size for size, _ in tuple(self._free)) > self.most_bytes:
+            while sum(size for size, _ in self._entries()) > self.most_bytes:
                 try:
                     self._free.popleft()
                 except IndexError:  # another thread has cleared it
                     break
+
+    def _entries(self) -> tuple[tuple[int, Any], ...]:
+        while True:
+            try:
+                return tuple(self._free)
+            except RuntimeError:  # the garbage collector, which making a tuple may start, has given some back
+                continue
+
+    def _remove(self, entry: tuple[int, Any]) -> bool:
+        """Take out an entry; whether it was there still, which another thread may have taken."""
+        while True:
+            try:
+                self._free.remove(entry)
+            except ValueError:
+                return False
+            except IndexError:  # changed while it was looked for
+                continue
+            return True
 
     def clear(self) -> None:
         """Free all of it."""

@@ -74,3 +74,26 @@ def test_a_pool_keeps_the_newest_up_to_its_size():
     pool.give(SMALLEST, "a")
     assert pool.take(5 * SMALLEST) is None  # and frees what is kept
     assert pool.take(SMALLEST) is None
+
+
+def test_the_garbage_collector_gives_back_while_memory_is_taken():
+    pool, before = Pool(100 * SMALLEST), gc.get_threshold()
+
+    class Garbage:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            pool.give(SMALLEST, object())
+
+    try:
+        for threshold in range(1, 8):
+            gc.set_threshold(threshold, 1000, 1000)
+            for _ in range(50):
+                Garbage()
+                assert pool.take(2 * SMALLEST) is None
+                pool.give(SMALLEST, object())
+    finally:
+        gc.set_threshold(*before)
+    gc.collect()
+    assert pool.take(SMALLEST) is not None
