@@ -489,6 +489,27 @@ def test_passes_for_gpus_are_measured_once_and_kept(monkeypatch, tmp_path):
     fourier.measured.cache_clear()
 
 
+def test_one_pass_is_compared_with_one_pass(monkeypatch, tmp_path):
+    """On a device whose local memory holds 4,096 numbers in halves only."""
+    monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(fourier, "_MEASURED", ((2, 4096), (1, 8192)))
+    monkeypatch.setattr(fourier, "_limits", lambda device: (32768, 256))
+    monkeypatch.setattr(fourier, "is_right", lambda *args: True)
+    monkeypatch.setattr(fourier, "best", lambda call, count: 1.0)
+    seconds, seen = fourier._seconds, []
+
+    def spied(on, n, split, run):
+        seen.append((on.shape, split, *seconds(on, n, split, run)))
+        return seen[-1][2:]
+
+    monkeypatch.setattr(fourier, "_seconds", spied)
+    fourier.measured.cache_clear()
+    found = fourier.measured(hw.device("cpu"), np.dtype(np.complex64))
+    fourier.measured.cache_clear()
+    assert seen[:2] == [((4, 2048), False, 1.0, 1), ((4, 2048), True, 1.0, 1)]
+    assert found["costs"] == {128: 0.5, 64: 0.5, 32: 0.5}  # of two
+
+
 def test_lengths_get_the_passes_that_take_least():
     limits, dtype, costs = (49152, 1024), np.dtype(np.complex64), {128: 1.0, 64: 1.4, 32: 1.9}
 

@@ -103,25 +103,27 @@ def measured(device: Device, dtype: np.dtype[Any]) -> dict[str, Any]:
 
     def found() -> dict[str, Any]:
         (count, n), large = _MEASURED
+        while n >= 32 and len(blocks(n, dtype, *_limits(device), True, False) or ()) > 1:
+            count, n = 2 * count, n // 2  # whole and split numbers are compared in one pass of each
         try:
             on = stream(np.ones((count, n), dtype), device=device)
             small = best(lambda: _timed(on, n, None), 3)
-            seconds = {split: _seconds(on, n, split, RUNS[0]) for split in (False, True)}
+            seconds = {split: _seconds(on, n, split, RUNS[0])[0] for split in (False, True)}
             on = stream(np.ones(large, dtype), device=device)
-            costs = {run: _seconds(on, large[1], True, run) for run in RUNS}
+            costs = {run: total / number for run in RUNS for total, number in [_seconds(on, large[1], True, run)]}
         except HeadwaterError:  # the device has not the memory
             return {"pays": False}
         return {"pays": min(seconds.values()) < small, "split": seconds[True] < seconds[False], "costs": costs}
 
-    return kept(("passes 4", device.name, device.description, device.driver, dtype.name), found)
+    return kept(("passes 5", device.name, device.description, device.driver, dtype.name), found)
 
 
-def _seconds(on: Stream, n: int, split: bool, run: int) -> float:
-    """What a pass of those takes; infinite where they are wrong."""
+def _seconds(on: Stream, n: int, split: bool, run: int) -> tuple[float, int]:
+    """What transforms by such passes take, infinite where they are wrong, and how many passes those are."""
     steps = blocks(n, on.dtype, *_limits(on.device), True, split, run)
     if steps is None or not is_right(on.device, on.dtype, (1, n), steps):
-        return inf
-    return best(lambda: _timed(on, n, steps), 5) / len(steps)
+        return inf, 1
+    return best(lambda: _timed(on, n, steps), 5), len(steps)
 
 
 def _timed(value: Stream, n: int, way: tuple[Block, ...] | None) -> None:
