@@ -374,7 +374,9 @@ class ClDevice(Device):
     # -- queues --------------------------------------------------------------------------------------------------------
 
     def new_queue(self, profiling: bool = True) -> Any:
-        self.pool.close()  # another queue may still use memory that this one would write
+        if self.pool.most_bytes:
+            self.pool.close()  # another queue may still use memory that this one would write
+            self.finish()  # as may launches of memory's last user, if this queue is given memory from the pool
         return self._new_queue(profiling)
 
     def _new_queue(self, profiling: bool = True) -> Any:

@@ -52,6 +52,33 @@ def test_memory_that_somebody_else_may_use_is_not(device):
     assert device.pool.take(20000) is None
 
 
+SLOW = """
+kernel void slow(global volatile uint *x, uint n) {
+  uint v = 1;
+  for (uint i = 0; i < n; i++) v = (v * 1664525u + 1013904223u) ^ x[1];
+  for (int i = 0; i < 2000; i++) x[i] = v | 1;
+}
+"""
+
+
+def test_what_a_new_queue_writes_stays_where_memory_had_another_user(device):
+    slow = hw.compile(SLOW, device=device).slow[(1,), (1,)]
+    used = hw.stream(np.zeros(2000, np.uint32), device=device)
+    slow(used, 10, device=device).wait()
+    slow(used, 10_000_000, device=device)
+    device.flush()
+    where = place(used)
+    del used
+    gc.collect()
+    again = hw.Stream(device, (2000,), np.dtype(np.uint32), device.allocate(8000))
+    assert place(again) == where
+    queue = hw.Queue(device)
+    slow(again, 0, queue=queue, device=device)
+    queue.wait()
+    device.finish()
+    assert (again.read() == 1).all()
+
+
 def test_launches_with_arrays_use_memory_again(device):
     program = hw.compile("kernel void twice(global int *x) { x[get_global_id(0)] *= 2; }", device=device)
     x = np.arange(5000, dtype=np.int32)
