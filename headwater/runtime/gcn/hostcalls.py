@@ -12,15 +12,17 @@ no atomic operations, and never reads the stack of ready packets.
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
 
 from headwater.base.arrays import Array, address, aligned_bytes
 from headwater.errors import KernelFault
-from headwater.opencl.printf import Specifier, parse, render
+from headwater.opencl.printf import parse, render
 
 PACKETS: Final = 64
 """A power of two. A wavefront keeps a packet until it is answered, so a thread of the pool needs only one."""
@@ -42,6 +44,15 @@ _BEGIN, _END = 1, 2
 _LENGTH_SHIFT, _LENGTH_MASK, _ID_SHIFT = 5, 7, 8
 """Of a message's descriptor, the first number of a lane: whether it begins and ends here, how many numbers follow, and
 the message's number, which the host gives."""
+MOST_BYTES: Final = 1 << 24
+"""Of a launch's messages, which are printed when it has ended."""
+_MESSAGE_BYTES: Final = 64
+"""What a message without contents counts for."""
+_CONVERSION: Final = re.compile(
+    r"%(?:[-+ #0]*)(?:\d{1,4}|\*)?(?:\.(?:\d{1,4}|\*)?)?(?:hh|h|ll?|[zjtL])?[diouxXfFeEgGaAcspn%]"
+)
+_MOST_WIDE: Final = 9999
+"""Characters that a width or precision among the arguments may ask for, as those in a format (`parse`)."""
 
 
 class Hostcalls:
@@ -64,7 +75,9 @@ class Hostcalls:
         words = start + _HEADERS_AT, start + _PAYLOADS_AT, start + _SIGNAL_AT, PACKETS - 1, 0, PACKETS - 1
         self.memory[: 8 * len(words)].view(np.uint64)[:] = words
         self._messages: dict[int, list[int]] = {}
+        self._last_message = 0
         self._printed: list[str] = []
+        self._held = self._lost = 0  # bytes of messages; how many messages were too much
         self._refused: int | None = None
         self._answered = 0
         self._over = threading.Event()
@@ -83,9 +96,19 @@ class Hostcalls:
         self._thread = None
 
     def show(self) -> None:
-        """Write to standard output what the kernel printed; KernelFault if it asked for what is not here."""
+        """Write to standard output what the kernel printed. Warns, by `RuntimeWarning`, of messages that are lost."""
         print("".join(self._printed), end="")
         self._printed.clear()
+        if self._lost:
+            warnings.warn(
+                f"the kernel printed more than {MOST_BYTES:,} bytes: {self._lost:,} messages are lost; print from "
+                "fewer work-items",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    def check(self) -> None:
+        """KernelFault if the kernel asked for what is not here."""
         if self._refused is not None:
             raise KernelFault(
                 f"the kernel asked the host for service {self._refused} of ROCm's, which is not emulated",
@@ -120,42 +143,82 @@ class Hostcalls:
         return True
 
     def _message(self, numbers: Sequence[int]) -> int:
-        """A part of a message; its descriptor, or if it is the last the count of characters, as printf has it."""
+        """A part of a message; its descriptor, or if it is the last the count of characters, as printf has it.
+
+        The numbers are the kernel's, and may be any. Parts of messages that are not kept are answered like the rest.
+        """
         descriptor = numbers[0]
+        number = descriptor >> _ID_SHIFT
         if descriptor & _BEGIN:
-            number = max(self._messages, default=0) + 1
+            self._last_message = number = self._last_message + 1
             self._messages[number] = []
-        else:
-            number = descriptor >> _ID_SHIFT
-        message = self._messages.setdefault(number, [])
-        message += numbers[1 : 1 + (descriptor >> _LENGTH_SHIFT & _LENGTH_MASK)]
-        if not descriptor & _END:
+            self._held += _MESSAGE_BYTES
+        message = self._messages.get(number)
+        if message is None:
             return number << _ID_SHIFT
-        text = formatted(self._messages.pop(number))
-        self._printed.append(text)
-        return len(text.encode())
+        part = numbers[1 : 1 + (descriptor >> _LENGTH_SHIFT & _LENGTH_MASK)]
+        message += part
+        self._held += 8 * len(part)
+        ends = bool(descriptor & _END)
+        if not ends and self._held <= MOST_BYTES:
+            return number << _ID_SHIFT
+        del self._messages[number]
+        self._held -= _MESSAGE_BYTES + 8 * len(message)
+        text = formatted(message) if ends else ""
+        size = len(text.encode())
+        if ends and self._held + size <= MOST_BYTES:
+            self._held += size
+            self._printed.append(text)
+        else:
+            self._lost += 1
+        return size if ends else number << _ID_SHIFT
 
 
 def formatted(message: Sequence[int]) -> str:
     """The text of a message: which stream it is for, the format and the arguments, each a number of 8 bytes; the format
-    and strings are in as many as they need, with the zero at their ends."""
-    rest = list(message[1:])
+    and strings are in as many as they need, with the zero at their ends. No longer than a little over `MOST_BYTES`.
+
+    Formats are C's, in which widths and precisions may be arguments, and ``%n`` has one; nothing is stored for it.
+    """
+    rest = iter(message[1:])
+
+    def number() -> int:
+        return next(rest, 0)
 
     def string() -> str:
         taken: list[bytes] = []
-        while rest:
-            taken.append(rest.pop(0).to_bytes(8, "little"))
+        for one in rest:
+            taken.append(one.to_bytes(8, "little"))
             if b"\0" in taken[-1]:
                 break
         return b"".join(taken).split(b"\0", 1)[0].decode("utf-8", "replace")
 
-    pieces = parse(string())
-    slots: list[int] = []
-    strings: list[str] = []
-    for piece in pieces:
-        if isinstance(piece, Specifier) and piece.conversion == "s":
-            strings.append(string())
-            slots.append(len(strings))
-        elif isinstance(piece, Specifier):
-            slots.append(rest.pop(0) if rest else 0)
-    return render(pieces, slots.__getitem__, lambda index: strings[index - 1])
+    text, position, out, length = string(), 0, [], 0
+    for match in _CONVERSION.finditer(text):
+        out += [text[position : match.start()], _converted(match[0], number, string)]
+        position = match.end()
+        length += len(out[-1])
+        if length > MOST_BYTES:
+            break
+    return "".join([*out, text[position:]])
+
+
+def _converted(conversion: str, number: Callable[[], int], string: Callable[[], str]) -> str:
+    """The text of one conversion, with its arguments from ``number`` or ``string``."""
+
+    def asked(match: re.Match[str]) -> str:
+        signed = (number() & 0xFFFFFFFF ^ 1 << 31) - (1 << 31)
+        if match[0] == ".*" and signed < 0:
+            return ""  # as if there were none
+        return match[0].replace("*", str(max(-_MOST_WIDE, min(signed, _MOST_WIDE))))
+
+    plain = re.sub(r"\.?\*", asked, conversion.replace("L", ""))  # a long double is a double
+    if plain.endswith("n"):
+        number()
+        return ""
+    pieces = parse(plain)
+    if all(isinstance(piece, str) for piece in pieces):
+        return render(pieces, lambda _: 0, str)
+    if plain.endswith("s"):
+        return render(pieces, lambda _: 1, lambda _: string())
+    return render(pieces, lambda _: number(), str)

@@ -448,6 +448,8 @@ class GcnLaunch:
         task.printed = [] if task.printf is None else printf_memory.show(task.printf, self.code.printf_formats)
         if self.watcher is not None:
             self.watcher.end(self, task)
+        if task.hostcalls is not None:
+            task.hostcalls.check()
         if task.record[0]:
             from headwater.emulate.gcn.faults import explain
             from headwater.opencl.check_findings import beside, sentences
