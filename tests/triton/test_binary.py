@@ -12,6 +12,7 @@ import headwater as hw
 import headwater.triton
 from headwater.emulate.gcn.translate import translate_kernel
 from headwater.emulate.gcn.translator import Options
+from headwater.emulate.watch.check import _outermost
 from headwater.errors import CodeObjectError, KernelFault, LaunchError, ResourceError, UsageError
 from headwater.isa.gcn.codeobject import load
 from headwater.runtime.simulated.reachable import reachable
@@ -54,6 +55,14 @@ def test_a_kernel_prints_and_asserts(capsys):
         kernel[(1,)](x, np.float32(15.5))
     told = [line for line in capsys.readouterr().out.splitlines() if "assertion" in line]
     assert told == ["device assertion failed: 'too large', in unknown at kernels.py:84"] * 2
+
+
+def test_a_check_looks_for_no_races_in_the_memory_of_calls_to_the_host():
+    kernel, x = loaded("told"), np.zeros(64, np.float32)
+    launch = kernel.kernel.on(hw.device("mi250x")).prepare((64,), (64,), ())
+    task = launch.prepared((x, np.float32(1), None, None))
+    assert "the memory of calls to the host" in [extent.name for extent in task.extents]
+    assert [extent.start for extent in _outermost(task.extents)] == [x.ctypes.data]
 
 
 @pytest.mark.parametrize("target", targets("row_softmax"))

@@ -681,12 +681,15 @@ def _site_word(site: Site) -> int:
     return KINDS.index(site.kind) | site.nbytes << 8 | flags
 
 
+_OWN = ("the code object", "the kernarg", "the dispatch", "the queue", "the printf", "the memory of calls to the host")
+
+
 def _outermost(extents: list[Extent]) -> list[Extent]:
-    """The extents without those that lie in others, and without what kernels only read by themselves."""
+    """The extents without those that lie in others, and without the launch's own: what kernels only read, and printf's
+    memory and that of calls to the host, in whose protocols wavefronts wait for each other by atomic functions."""
     kept: list[Extent] = []
     for extent in sorted(extents, key=lambda e: (e.start, -e.end)):
-        own = extent.name.startswith(("the code object", "the kernarg", "the dispatch", "the queue", "the printf"))
-        if not own and not (kept and extent.start < kept[-1].end):
+        if not extent.name.startswith(_OWN) and not (kept and extent.start < kept[-1].end):
             kept.append(extent)
     return kept
 
