@@ -17,9 +17,10 @@ from typing import Any
 from headwater.acml import split
 from headwater.acml.split import TRIES, Way
 
-LEAST = 1 << 15
-"""Elements from which on a GPU is tried: SciPy transforms fewer in about the time that CuPy takes to copy them to an
-NVIDIA H200 and back (0.2 to 0.3 ms)."""
+LEAST = 1 << 13
+"""Elements from which on a GPU is tried: CuPy takes 60 to 110 µs for the shortest transform of an array, copies to an
+NVIDIA H200 and back included (``benchmarks/acml.py --transforms``), in which SciPy transforms about 4,000 numbers; the
+rest is for whoever transforms nothing large, and need not wait for a GPU's library."""
 _OPTIONS = {"n", "s", "axis", "axes", "norm", "overwrite_x"}
 """What the transforms of a GPU take beside the array; a call with others is SciPy's."""
 
