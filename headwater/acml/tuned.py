@@ -30,11 +30,13 @@ CANDIDATES: dict[str, dict[str, tuple[int, ...]]] = {
     },
 }  # fmt: skip
 """What the tuner tries, by language."""
+TYPES = {"hgemm": ("half", np.float16), "sgemm": ("float", np.float32), "dgemm": ("double", np.float64)}
+"""The elements of a routine's arrays, in OpenCL C and in NumPy."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A row: ``routine`` is sgemm or dgemm; ``kernel``: names and sizes of the block; ``size``: rows (and columns) and
+    """A row: ``routine`` is sgemm, dgemm, or hgemm of halves; ``kernel``: names and sizes of the block; ``size``: rows (and columns) and
     inner size of the product that is simulated; ``published``: GFLOP/s, 0 if none is known, from ``source``."""
 
     chip: str
@@ -47,7 +49,8 @@ class Entry:
 
     @property
     def peak(self) -> float:
-        """The chip's peak of multiply-additions, in GFLOP/s."""
+        """The chip's peak of multiply-additions by vector instructions, in GFLOP/s; of halves that of floats, as no chip
+        of the table that has halves packs two of them into an instruction."""
         chip = chips.find(self.chip)
         return chip.float64_gflops if self.routine == "dgemm" else chip.float32_gflops
 
@@ -103,7 +106,7 @@ def launch(row: Entry, block: dict[str, int], a: Any, b: Any, c: Any) -> tuple[A
     names = {"rows": "RM", "columns": "RN", "group": "GROUP", "width": "WIDTH", "depth": "DEPTH", "unroll": "UNROLL"}
     names["waves"] = "WAVES"
     options = " ".join(f"-D {names[key]}={value}" for key, value in block.items())
-    options += f" -D T={'double' if double else 'float'}"
+    options += f" -D T={TYPES[row.routine][0]}"
     program = compile(_HERE.with_suffix(".cl"), options=options, device=row.chip)
     local = (64, block["waves"]) if "waves" in block else (block["group"], block["group"])
     return program.product[(n // block["columns"], m // block["rows"]), local], (a, b, c, m, n, k)
@@ -115,10 +118,10 @@ def simulate(row: Entry, block: dict[str, int], size: int = 0) -> tuple[float, f
     ``size``: rows and columns instead of the row's.
     """
     n, k = size or row.size[0], row.size[1]
-    rng, dtype = np.random.default_rng(0), np.float64 if row.routine == "dgemm" else np.float32
+    rng, dtype = np.random.default_rng(0), TYPES[row.routine][1]
     a, b = (rng.random((k, n)).astype(dtype) for _ in range(2))
     c = np.zeros((n, n), dtype)
     launcher, args = launch(row, block, a, b, c)
     report = launcher.simulate(*args, device=row.chip)
-    error = float(np.abs(c - a.T.astype(float) @ b).max()) / k
+    error = float(np.abs(c - a.T.astype(float) @ b.astype(float)).max()) / k
     return 2.0 * n * n * k / report.seconds / 1e9, error

@@ -444,3 +444,28 @@ def test_a_large_kernel_leaves_others_code_as_it_is():
         f"kernel void k(global int *a) {{ int i = get_global_id(0), x = 0;\n{loads} a[i] = x; }}"
     )
     assert assembly(SCALE) == before
+
+
+@pytest.mark.parametrize("chip", ["hd7970", "r9-nano", "vega64"])
+def test_products_and_sums_of_halves_round_once(chip):
+    """hd7970 has no instructions for halves; the last third of the sums nearly cancel."""
+    rng = np.random.default_rng(5)
+    bits = rng.integers(0, 1 << 16, (3, 3000)).astype(np.uint16)
+    bits[:, :1000] &= 0x83FF  # denormals
+    a, b, c = bits.view(np.float16)
+    with np.errstate(all="ignore"):
+        c[2000:] = -(a[2000:].astype(np.float64) * b[2000:]).astype(np.float16)
+        wanted = (a.astype(np.longdouble) * b.astype(np.longdouble) + c.astype(np.longdouble)).astype(np.float16)
+    source = """kernel void k(global half *a, global half *b, global half *c) {
+        int i = get_global_id(0); c[i] = fma(a[i], b[i], c[i]); }"""
+    hw.compile(source, device=chip).k[a.size](a, b, c)
+    np.testing.assert_array_equal(c, wanted)
+    np.testing.assert_array_equal(np.signbit(c[c == 0]), np.signbit(wanted[c == 0]))
+
+
+def test_a_product_and_sum_of_halves_is_one_instruction():
+    source = """kernel void k(global half *a, half b, half c) { a[0] = fma(a[0], b, c); }
+        kernel void m(global half *a, half b, half c) { a[0] = mad(a[0], b, c); }"""
+    text = assembly(source, "gfx803")
+    assert len(re.findall(r"v_(fma|mac|mad)_f16", text)) == 2
+    assert "_f32" not in text

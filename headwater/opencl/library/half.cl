@@ -41,6 +41,11 @@ DECLARED int ilogb(float);
 PURE int ilogb(half x) { return ilogb((float)x); }
 PURE half nan(ushort code) { return as_half((ushort)(0x7e00 | (code & 0x1ff))); }
 
+#if defined(__AMDGCN__)
+/* One instruction from gfx8 on; for older chips the translator computes LLVM's operation in double. */
+PURE half fma(half a, half b, half c) { return FMA(a, b, c); }
+PURE half mad(half a, half b, half c) { return FMA(a, b, c); }
+#else
 /* The product is exact in float; the sum is rounded to odd there, so that the rounding to half is the only one. */
 PURE half fma(half a, half b, half c) {
   float p = (float)a * (float)b, x = (float)c, s = p + x;
@@ -51,6 +56,7 @@ PURE half fma(half a, half b, half c) {
   return (half)s;
 }
 PURE half mad(half a, half b, half c) { return (half)FMA((float)a, (float)b, (float)c); }
+#endif
 
 PURE half nextafter(half x, half y) {
   int a = as_short(x), b = as_short(y);
