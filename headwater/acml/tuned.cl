@@ -40,16 +40,15 @@ void product(__global const T *restrict a, __global const T *restrict b, __globa
 #else
 // Tiles of DEPTH x (GROUP * RM) and DEPTH x (GROUP * RN), read as vectors of WIDTH by each of
 // GROUP x GROUP work-items, which makes RM x RN elements: rows in runs of WIDTH that are GROUP * WIDTH apart.
+// All addresses are multiples of a vector's size, so that loads are as wide as it.
 typedef JOIN(T, WIDTH) V;
-#define LOAD JOIN(vload, WIDTH)
-#define STORE JOIN(vstore, WIDTH)
 #define TILE_M (GROUP * RM)
 #define TILE_N (GROUP * RN)
 
 __kernel __attribute__((reqd_work_group_size(GROUP, GROUP, 1)))
 void product(__global const T *a, __global const T *b, __global T *c, int m, int n, int k)
 {
-    __local T tile_a[DEPTH * TILE_M], tile_b[DEPTH * TILE_N];
+    __local V tile_a[DEPTH * TILE_M / WIDTH], tile_b[DEPTH * TILE_N / WIDTH];
     const int x = get_local_id(0), y = get_local_id(1), item = y * GROUP + x;
     const int row = get_group_id(1) * TILE_M, column = get_group_id(0) * TILE_N;
     T sums[RM][RN];
@@ -62,12 +61,12 @@ void product(__global const T *a, __global const T *b, __global T *c, int m, int
 #pragma unroll
         for (int e = 0; e < DEPTH * TILE_M / WIDTH / GROUP / GROUP; ++e) {
             const int at = (e * GROUP * GROUP + item) * WIDTH;
-            STORE(LOAD(0, a + (start + at / TILE_M) * m + row + at % TILE_M), 0, tile_a + at);
+            tile_a[at / WIDTH] = *(__global const V *)(a + (start + at / TILE_M) * m + row + at % TILE_M);
         }
 #pragma unroll
         for (int e = 0; e < DEPTH * TILE_N / WIDTH / GROUP / GROUP; ++e) {
             const int at = (e * GROUP * GROUP + item) * WIDTH;
-            STORE(LOAD(0, b + (start + at / TILE_N) * n + column + at % TILE_N), 0, tile_b + at);
+            tile_b[at / WIDTH] = *(__global const V *)(b + (start + at / TILE_N) * n + column + at % TILE_N);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll UNROLL
@@ -75,10 +74,10 @@ void product(__global const T *a, __global const T *b, __global T *c, int m, int
             T left[RM], right[RN];
 #pragma unroll
             for (int i = 0; i < RM / WIDTH; ++i)
-                *(V *)(left + i * WIDTH) = LOAD(0, tile_a + l * TILE_M + (i * GROUP + y) * WIDTH);
+                *(V *)(left + i * WIDTH) = tile_a[l * TILE_M / WIDTH + i * GROUP + y];
 #pragma unroll
             for (int j = 0; j < RN / WIDTH; ++j)
-                *(V *)(right + j * WIDTH) = LOAD(0, tile_b + l * TILE_N + (j * GROUP + x) * WIDTH);
+                *(V *)(right + j * WIDTH) = tile_b[l * TILE_N / WIDTH + j * GROUP + x];
 #pragma unroll
             for (int i = 0; i < RM; ++i)
 #pragma unroll
@@ -91,7 +90,7 @@ void product(__global const T *a, __global const T *b, __global T *c, int m, int
     for (int i = 0; i < RM; ++i)
 #pragma unroll
         for (int j = 0; j < RN / WIDTH; ++j)
-            STORE(*(V *)(sums[i] + j * WIDTH), 0,
-                  c + (row + (i / WIDTH * GROUP + y) * WIDTH + i % WIDTH) * n + column + (j * GROUP + x) * WIDTH);
+            *(__global V *)(c + (row + (i / WIDTH * GROUP + y) * WIDTH + i % WIDTH) * n + column + (j * GROUP + x) * WIDTH) =
+                *(V *)(sums[i] + j * WIDTH);
 }
 #endif

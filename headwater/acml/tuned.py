@@ -26,7 +26,8 @@ SCALAR = {"rows": (8, 16), "columns": (2, 4), "waves": (2, 4), "unroll": (1, 2, 
 CANDIDATES: dict[str, dict[str, tuple[int, ...]]] = {
     "il": {"rows": (1, 2), "columns": (1, 2, 3, 4), "unroll": (1, 2, 4)},
     "opencl": {
-        "group": (8, 16), "rows": (4, 8), "columns": (4, 8), "width": (2, 4), "depth": (8, 16), "unroll": (1, 2, 4),
+        "group": (8, 16), "rows": (4, 8), "columns": (4, 8), "width": (2, 4, 8), "depth": (8, 16),
+        "unroll": (1, 2, 4, 8, 16),
     },
 }  # fmt: skip
 """What the tuner tries, by language."""
@@ -36,8 +37,9 @@ TYPES = {"hgemm": ("half", np.float16), "sgemm": ("float", np.float32), "dgemm":
 
 @dataclass(frozen=True)
 class Entry:
-    """A row: ``routine`` is sgemm, dgemm, or hgemm of halves; ``kernel``: names and sizes of the block; ``size``: rows (and columns) and
-    inner size of the product that is simulated; ``published``: GFLOP/s, 0 if none is known, from ``source``."""
+    """A row: ``routine`` is sgemm, dgemm, or hgemm, which is of halves; ``kernel``: names and sizes of the block;
+    ``size``: rows (and columns) and inner size of the product that is simulated; ``published``: GFLOP/s, 0 if none is
+    known, from ``source``."""
 
     chip: str
     routine: str
@@ -49,8 +51,8 @@ class Entry:
 
     @property
     def peak(self) -> float:
-        """The chip's peak of multiply-additions by vector instructions, in GFLOP/s; of halves that of floats, as no chip
-        of the table that has halves packs two of them into an instruction."""
+        """The chip's peak of multiply-additions by vector instructions, in GFLOP/s; for halves that of floats, since
+        the only chip of the table with halves does not pack them."""
         chip = chips.find(self.chip)
         return chip.float64_gflops if self.routine == "dgemm" else chip.float32_gflops
 
