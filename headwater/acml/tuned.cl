@@ -87,10 +87,11 @@ void product(__global const T *a, __global const T *b, __global T *c, int m, int
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #pragma unroll
-    for (int i = 0; i < RM; ++i)
+    for (int i = 0; i < RM; ++i) {
+        __global T *at = c + (row + (i / WIDTH * GROUP + y) * WIDTH + i % WIDTH) * n + column;
 #pragma unroll
         for (int j = 0; j < RN / WIDTH; ++j)
-            *(__global V *)(c + (row + (i / WIDTH * GROUP + y) * WIDTH + i % WIDTH) * n + column + (j * GROUP + x) * WIDTH) =
-                *(V *)(sums[i] + j * WIDTH);
+            *(__global V *)(at + (j * GROUP + x) * WIDTH) = *(V *)(sums[i] + j * WIDTH);
+    }
 }
 #endif
