@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scaling_programs import PROGRAMS, Program
+from headwater.base.recursion import FRAMES
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_GROWTH = 1.25
@@ -194,7 +195,7 @@ def child(name: str, scale: int, device: str, limit: float, commands: Sequence[s
 
     # As in the compiler process: LLVM's passes call themselves for what is nested.
     threading.stack_size(512 << 20)
-    sys.setrecursionlimit(20_000)
+    sys.setrecursionlimit(FRAMES)
     thread = threading.Thread(target=measure, args=(name, scale, device, commands, report))
     thread.start()
     thread.join()

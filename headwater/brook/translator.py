@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Any
 
+from headwater.base.recursion import deep_recursion
 from headwater.brook import ast
 from headwater.brook.affine import has_uneven_loops
 from headwater.brook.checker import check_kernel, check_struct, check_typedef
@@ -24,9 +24,6 @@ from headwater.brook.source import SourceText
 from headwater.brook.support import Support
 from headwater.errors import SourceError
 
-_RECURSION_LIMIT = 12_000
-"""Python frames that a translation may nest: enough for a sum of about a thousand terms."""
-
 
 def translate(source: str, filename: str, options: str = "") -> BrookModule:
     """Translate Brook+ to OpenCL C.
@@ -36,16 +33,13 @@ def translate(source: str, filename: str, options: str = "") -> BrookModule:
     Raises ``SourceError`` for the first fault, with the others in its details; ``UsageError`` for an unknown option.
     """
     settings = parse_options(options)
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
     try:
-        return _translate(source, filename, settings)
+        with deep_recursion():
+            return _translate(source, filename, settings)
     except RecursionError:
         raise SourceError(
             f"{filename} nests expressions or statements too deeply", None, hint="split it into several statements"
         ) from None
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def _translate(text: str, filename: str, options: Options) -> BrookModule:

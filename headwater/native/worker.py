@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from headwater.base import cache, temporary
 from headwater.base.messages import receive, send
+from headwater.base.recursion import FRAMES
 from headwater.errors import HeadwaterError, InternalError, ResourceError
 from headwater.native import limits
 
@@ -29,7 +30,6 @@ WALL_SECONDS = 1800.0
 _LATE = 124
 """Exit status of a process that used the processor time up, as of the command ``timeout``."""
 
-_RECURSION_LIMIT = 20_000
 _STACK_BYTES = 512 << 20  # address space, of which LLVM touches what it needs; the usual 8 MiB were too little
 
 
@@ -183,7 +183,7 @@ def serve(module: str) -> None:
 def _answer(module: str) -> None:
     source, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that a library prints may get between the answers
-    sys.setrecursionlimit(_RECURSION_LIMIT)
+    sys.setrecursionlimit(FRAMES)
     limit = _ProcessorLimit()
     threading.Thread(target=_leave, args=(os.getppid(), limit), daemon=True).start()
     import_module(f"headwater.{module}")

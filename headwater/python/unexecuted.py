@@ -25,6 +25,9 @@ from headwater.python.calls import known_functions
 from headwater.python.source import Source, characters, keep_source
 
 MOST_NODES: Final = 20_000
+MOST_DEPTH: Final = 400
+"""Levels of the syntax tree, of which each term of a sum and each ``elif`` is one: less than any interpreter's limits
+on recursion allow the parser and the translator, and more than kernels of people have."""
 _MOST_BITS: Final = 64
 _MOST_ELEMENTS: Final = 4096
 """Of a tuple, with those of the tuples in it: (A, A) doubles what A has."""
@@ -103,6 +106,16 @@ def _modules() -> dict[str, Table]:
     }
 
 
+def _with_depths(tree: ast.AST) -> Iterator[tuple[ast.AST, int]]:
+    """All nodes, each after those that hold it, with how many do."""
+    level, depth = [tree], 0
+    while level:
+        for node in level:
+            yield node, depth
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        depth += 1
+
+
 def functions_of(text: str, filename: str) -> list[Marked]:
     """The kernels of a file's text. SourceError for a text that is wrong, or says more than is read here."""
     try:
@@ -151,7 +164,9 @@ class _Reader:
         return self.found
 
     def _check(self, tree: ast.Module) -> None:
-        for number, node in enumerate(ast.walk(tree)):
+        for number, (node, depth) in enumerate(_with_depths(tree)):
+            if depth > MOST_DEPTH and hasattr(node, "lineno"):
+                self.fault(node, f"this is nested more than {MOST_DEPTH} levels deep", "make it several statements")
             if number > MOST_NODES:
                 self.fault(
                     node, f"the text has more than {MOST_NODES:,} parts", "leave out what the kernels do not use"

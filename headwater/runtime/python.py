@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from headwater.base.recursion import deep_recursion
 from headwater.errors import HeadwaterError, LaunchError, SourceError, Span, UsageError
 from headwater.python.types import (
     BOOL,
@@ -238,8 +239,9 @@ class PythonKernel(PythonFunction):
 
         unit.under_way.append((self.python_function, tuple(kinds), True))
         try:
-            translator = Translator(unit, self.python_function, kinds, self.source_text, True)
-            done = translator.run()
+            with deep_recursion():
+                translator = Translator(unit, self.python_function, kinds, self.source_text, True)
+                done = translator.run()
         except Refused as error:
             raise UsageError(f"{self.name}: {error.message}", hint=error.hint) from None
         except RecursionError:

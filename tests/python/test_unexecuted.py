@@ -1,11 +1,14 @@
 """Kernels of a text that is read, not executed: the same as those of a file that is, and nothing of it ever runs."""
 
 import builtins
+from contextlib import nullcontext
 
 import pytest
 
 import headwater as hw
+from headwater.base.recursion import deep_recursion
 from headwater.errors import HeadwaterError, SourceError, UsageError
+from headwater.python.unexecuted import MOST_DEPTH
 from headwater.runtime.python import program_text, unexecuted_text
 
 WHOLE = '''\
@@ -170,6 +173,15 @@ def test_bodies_are_not_executed(body, monkeypatch):
         unexecuted_text(kernel(body), "k.py")
     assert told.value.span.file == "k.py"
     assert not ran
+
+
+def test_how_deep_a_text_may_nest_does_not_depend_on_the_interpreters_limit():
+    """A compiler process and a translation in another thread raise that."""
+    for terms, fits in ((MOST_DEPTH - 20, True), (MOST_DEPTH, False)):
+        for raised in (False, True):
+            limit = deep_recursion() if raised else nullcontext()
+            with limit, nullcontext() if fits else pytest.raises(SourceError, match="nested more than"):
+                unexecuted_text(kernel(f"a[0] = a[0]{' + a[0]' * terms}"), "k.py")
 
 
 def test_nothing_of_a_text_is_called_when_it_is_translated(monkeypatch):

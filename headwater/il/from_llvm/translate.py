@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from headwater.base.recursion import deep_recursion
 from headwater.chips import Chip
 from headwater.chips.model import SCRATCH_BUFFER_ELEMENTS
 from headwater.errors import Span
@@ -48,12 +48,8 @@ def translate(
     """Translate one kernel of a module that `headwater.opencl.codegen_vliw` made. ``tables``: what constants hold that
     the module only declares; ``drawing``: see `headwater.il.from_llvm.drawing.draws`."""
     function = module.function(info.symbol)
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 20_000))  # blocks nest as deep as the source has them
-    try:
+    with deep_recursion():  # blocks nest as deep as the source has them
         return _Kernel(module, function, info, chip, filename, tables, drawing).translated()
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 class _Kernel:

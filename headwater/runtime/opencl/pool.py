@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-SMALLEST = 4096
-"""Bytes of a buffer that is kept: smaller ones are allocated fast."""
 _MOST = 32
 """Buffers that are kept."""
 
 
 class Pool:
-    """Free buffers of up to ``most_bytes`` together. Any thread may call it, and the garbage collector at any time."""
+    """Free buffers of up to ``most_bytes`` together.
+
+    Any thread may call it, and the garbage collector at any time, even when the interpreter ends and has emptied this
+    module.
+    """
+
+    SMALLEST = 4096
+    """Bytes of a buffer that is kept: smaller ones are allocated fast."""
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
@@ -34,7 +39,7 @@ class Pool:
 
     def give(self, nbytes: int, memory: Any) -> None:
         """Keep memory; the oldest is freed where that is too much."""
-        if SMALLEST <= nbytes <= self.most_bytes:
+        if self.SMALLEST <= nbytes <= self.most_bytes:
             self._free.append((nbytes, memory))
             while sum(size for size, _ in self._entries()) > self.most_bytes:
                 try:

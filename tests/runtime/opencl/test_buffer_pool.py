@@ -1,13 +1,15 @@
 """Memory of OpenCL devices that is used again."""
 
 import gc
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import headwater as hw
 from headwater.errors import DeviceError
-from headwater.runtime.opencl.pool import SMALLEST, Pool
+from headwater.runtime.opencl.pool import Pool
 
 pytest.importorskip("pyopencl")
 
@@ -91,36 +93,51 @@ def test_launches_with_arrays_use_memory_again(device):
 
 
 def test_a_pool_keeps_the_newest_up_to_its_size():
-    pool = Pool(4 * SMALLEST)
+    pool = Pool(4 * Pool.SMALLEST)
     for name in "abcde":
-        pool.give(SMALLEST, name)
-    pool.give(SMALLEST - 1, "small")
-    pool.give(5 * SMALLEST, "large")
-    assert pool.take(SMALLEST - 1) is None
-    assert [pool.take(SMALLEST) for _ in range(5)] == ["e", "d", "c", "b", None]
-    pool.give(SMALLEST, "a")
-    assert pool.take(5 * SMALLEST) is None  # and frees what is kept
-    assert pool.take(SMALLEST) is None
+        pool.give(Pool.SMALLEST, name)
+    pool.give(Pool.SMALLEST - 1, "small")
+    pool.give(5 * Pool.SMALLEST, "large")
+    assert pool.take(Pool.SMALLEST - 1) is None
+    assert [pool.take(Pool.SMALLEST) for _ in range(5)] == ["e", "d", "c", "b", None]
+    pool.give(Pool.SMALLEST, "a")
+    assert pool.take(5 * Pool.SMALLEST) is None  # and frees what is kept
+    assert pool.take(Pool.SMALLEST) is None
 
 
 def test_the_garbage_collector_gives_back_while_memory_is_taken():
-    pool, before = Pool(100 * SMALLEST), gc.get_threshold()
+    pool, before = Pool(100 * Pool.SMALLEST), gc.get_threshold()
 
     class Garbage:
         def __init__(self):
             self.itself = self
 
         def __del__(self):
-            pool.give(SMALLEST, object())
+            pool.give(Pool.SMALLEST, object())
 
     try:
         for threshold in range(1, 8):
             gc.set_threshold(threshold, 1000, 1000)
             for _ in range(50):
                 Garbage()
-                assert pool.take(2 * SMALLEST) is None
-                pool.give(SMALLEST, object())
+                assert pool.take(2 * Pool.SMALLEST) is None
+                pool.give(Pool.SMALLEST, object())
     finally:
         gc.set_threshold(*before)
     gc.collect()
-    assert pool.take(SMALLEST) is not None
+    assert pool.take(Pool.SMALLEST) is not None
+
+
+def test_buffers_may_outlive_the_modules_when_the_interpreter_ends():
+    """It empties those modules that something holds, the last imported first: ``os`` is one of the first."""
+    program = """
+import os
+import sys
+from types import SimpleNamespace
+from headwater.runtime.opencl.device import ClBuffer
+from headwater.runtime.opencl.pool import Pool
+sys.held = list(sys.modules.values())
+os.kept = ClBuffer(SimpleNamespace(pool=Pool(1 << 20)), object(), 1 << 16)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
