@@ -21,7 +21,8 @@ class Platform:
     applies, to exponentials and logarithms too if ``exponentials``. ``descriptor_bytes``: of the hardware's descriptor
     that an image's description begins with. ``sampler_shift``: where in ``sampler`` OpenCL's bits stand.
     ``image_instructions``: images are read and written by instructions of GCN chips, and a sampler is the address of
-    its descriptor. ``tells_memory``: a generic pointer's memory can be told at run time.
+    its descriptor. ``tells_memory``: a generic pointer's memory can be told at run time. ``packed_halves``: LLVM has
+    arithmetic of vectors of halves.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Platform:
     sampler_shift: int = 0
     image_instructions: bool = False
     tells_memory: bool = True
+    packed_halves: bool = False
 
 
 # The layout and triple that clang gives spir64; the vectoriser's code knows its address spaces.
@@ -89,6 +91,7 @@ def gcn(abi: int, *, image_instructions: bool = False) -> Platform:
         descriptor_bytes=64,
         sampler_shift=4,
         image_instructions=image_instructions,
+        packed_halves=True,
     )
 
 

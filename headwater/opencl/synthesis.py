@@ -23,6 +23,9 @@ ELEMENTWISE = frozenset(
         "bitselect",
     }
 )
+PACKED_HALVES = {"fma": "fma", "mad": "fma", "fmax": "maxnum", "fmin": "minnum"}
+"""Functions of vectors of halves that are LLVM's operations on whole vectors, of which gfx9 computes two components in
+an instruction (`v_pk_fma_f16`). LLVM takes the components apart for chips that do not."""
 RELATIONAL = frozenset(
     "isequal isnotequal isgreater isgreaterequal isless islessequal islessgreater isfinite isinf isnan isnormal "
     "isordered isunordered signbit".split()
@@ -113,6 +116,15 @@ def _components(body: Body, parameters: tuple[Type, ...], index: int) -> list[st
     return operands
 
 
+def _spread(body: Body, what: Type, position: int, width: int) -> str:
+    """Parameter ``position`` as a vector."""
+    if isinstance(what, Vector):
+        return f"%{position}"
+    first = body.emit(f"insertelement <{width} x {what.llvm}> poison, {what.llvm} %{position}, i64 0")
+    kind = f"<{width} x {what.llvm}>"
+    return body.emit(f"shufflevector {kind} {first}, {kind} poison, <{width} x i32> zeroinitializer")
+
+
 def _elementwise(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
     """``name`` per component, where the vector form is just that."""
     width = max(map(_width, parameters), default=1)
@@ -120,6 +132,11 @@ def _elementwise(body: Body, name: str, parameters: tuple[Type, ...]) -> bool:
         return False
     scalar = mangle(name, tuple(map(_scalar, parameters)))
     element = element_type(body.result)
+    if name in PACKED_HALVES and element == "half" and body.platform.packed_halves:
+        # A scalar among the parameters (fmax(half4, half)) is in every component.
+        operands = ", ".join(f"{body.result} {_spread(body, what, at, width)}" for at, what in enumerate(parameters))
+        body.give(body.emit(f"call {body.result} @llvm.{PACKED_HALVES[name]}.v{width}f16({operands})"))
+        return True
     value = "poison"
     for index in range(width):
         operands = ", ".join(_components(body, parameters, index))

@@ -463,6 +463,42 @@ def test_products_and_sums_of_halves_round_once(chip):
     np.testing.assert_array_equal(np.signbit(c[c == 0]), np.signbit(wanted[c == 0]))
 
 
+@pytest.mark.parametrize("chip", ["hd7970", "r9-nano", "vega64", "mi300x"])
+def test_vectors_of_halves_have_the_bits_of_their_components(chip):
+    """hd7970 has no instructions for halves, r9-nano none for two of them."""
+    expressions = ("fma(x, y, z)", "mad(x, y, z)", "x * y", "x + y", "fmax(x, y)", "fmin(x, y.s0)")
+    widths, items = (2, 3, 8), 250
+    source = "".join(
+        f"""kernel void k{n}(global half *a, global half *b, global half *c, global half *out) {{
+        int i = get_global_id(0), n = get_global_size(0); half{n} x = vload{n}(i, a), y = vload{n}(i, b), z = vload{n}(i, c);
+        {" ".join(f"vstore{n}({text}, i + {j} * n, out);" for j, text in enumerate(expressions))} }}\n"""
+        for n in widths
+    )
+    program = hw.compile(source, device=chip)
+    for n in widths:
+        bits = np.random.default_rng(n).integers(0, 1 << 16, (3, items, n)).astype(np.uint16)
+        bits[:, :100] &= 0x83FF  # denormals
+        a, b, c = bits.view(np.float16)
+        out = np.zeros((len(expressions), items, n), np.float16)
+        program.kernels[f"k{n}"][items](a, b, c, out)
+        with np.errstate(all="ignore"):
+            x, y = a.astype(np.longdouble), b.astype(np.longdouble)
+            fused = x * y + c
+            wanted = np.stack([fused, fused, x * y, x + y, np.fmax(x, y), np.fmin(x, y[:, :1])]).astype(np.float16)
+        np.testing.assert_array_equal(out, wanted)
+        exact = np.arange(len(expressions)) < 4  # fmax and fmin may give either zero
+        signs = (np.signbit(out) == np.signbit(wanted)) | np.isnan(wanted)
+        assert signs[exact].all()
+
+
+def test_vectors_of_halves_are_packed_on_gfx9():
+    source = """kernel void k(global half4 *a, half4 b, half4 c) { a[0] = fmax(fma(a[0], b, c), b); }"""
+    text = assembly(source, "gfx900")
+    assert len(re.findall(r"v_pk_fma_f16", text)) == 2
+    assert "v_pk_max_f16" in text
+    assert not re.findall(r"_f32|v_(fma|max|pack)_\w*f16", text)
+
+
 def test_a_product_and_sum_of_halves_is_one_instruction():
     source = """kernel void k(global half *a, half b, half c) { a[0] = fma(a[0], b, c); }
         kernel void m(global half *a, half b, half c) { a[0] = mad(a[0], b, c); }"""
