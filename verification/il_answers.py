@@ -138,7 +138,7 @@ def inputs(program: hw.Program, seed: int) -> Arrays:
                 )
             made = values.astype(np.float32).view(np.int32) if as_float else values.copy()
             for number, element, component in set() if whole else whole_lanes(program.source):
-                if number == buffer and element < len(made):
+                if number == buffer and element < min(len(made), len(STRIDES)):
                     made[element, component] = STRIDES[element][component]
             found[parameter.name] = made.view(np.uint32)
         elif parameter.role in ("global", "uav") or parameter.dimensions == 1:
@@ -164,14 +164,15 @@ def answers(program: hw.Program, arrays: Arrays, device: str) -> Arrays:
 def differing(expected: np.ndarray, got: np.ndarray, *, doubles: bool) -> int:
     """How many lanes are neither the same nor, as float or part of a double, the same but for the last digits.
 
-    VLIW chips flush what is smaller than floats' normal numbers. ``doubles``: the last digits of the largest, as R700
-    rounds the product in a dmad, and terms may cancel.
+    VLIW chips flush what is smaller than floats' normal numbers. The last digits of the largest count too, as terms may
+    cancel, in transforms for instance. ``doubles``: of the largest alone, as R700 rounds the product in a dmad.
     """
     kind = np.float64 if doubles else np.float32
     with np.errstate(all="ignore"):
         values = [a.view(kind).astype(np.float64) for a in (expected, got)]
         size = np.abs(values[0])
-        bound = 1e-14 * size[np.isfinite(size)].max(initial=0) if doubles else np.maximum(2e-6 * size, DENORMAL)
+        largest = size[np.isfinite(size)].max(initial=0)
+        bound = 1e-14 * largest if doubles else np.maximum(np.maximum(2e-6 * size, 5e-7 * largest), DENORMAL)
         near = (np.abs(values[0] - values[1]) <= bound) | (np.isnan(values[0]) & np.isnan(values[1]))
     return int(np.sum((expected != got) & ~(np.repeat(near, 2, -1) if doubles else near)))
 
