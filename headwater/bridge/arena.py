@@ -1,4 +1,4 @@
-"""Input: the file of the arena and the host's address of it. Output: arrays over parts of that memory."""
+"""Input: the arena that a host shares, and its address there. Output: arrays over parts of that memory."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import ctypes
 import mmap
 import os
 import sys
+from pathlib import PureWindowsPath
+from typing import Any
 
 import numpy as np
 
 from headwater.base.arrays import Array
 from headwater.bridge.protocol import NULL_OFFSET
+from headwater.bridge.transport import Shared
 
 # Linux, include/uapi/linux/mman.h.
 _MAP_FIXED_NOREPLACE = 0x100000
@@ -21,15 +24,18 @@ _FAILED = ctypes.c_void_p(-1).value
 class Arena:
     """Memory that this process shares with its host; ``same_address``: it has the same addresses on both sides."""
 
-    def __init__(self, file: int, base: int, nbytes: int) -> None:
+    def __init__(self, shared: Shared, base: int, nbytes: int) -> None:
         self.same_address = False
-        address = _map_at(file, base, nbytes) if sys.platform == "linux" else None
+        if isinstance(shared, str):
+            self._memory: Array = np.frombuffer(_map_named(shared, nbytes), np.uint8)
+            return
+        address = _map_at(shared, base, nbytes) if sys.platform == "linux" else None
         if address is not None:
             self.same_address = True
-            self._memory: Array = np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))
+            self._memory = np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))
         else:
-            self._memory = np.frombuffer(mmap.mmap(file, nbytes), np.uint8)
-        os.close(file)
+            self._memory = np.frombuffer(mmap.mmap(shared, nbytes), np.uint8)
+        os.close(shared)
 
     def part(self, offset: int, nbytes: int) -> Array | None:
         """The bytes that a request means; None for a null pointer. ValueError for what is not in the arena."""
@@ -38,6 +44,13 @@ class Arena:
         if offset + nbytes > self._memory.nbytes:
             raise ValueError(f"{nbytes} bytes at {offset} are not in the arena")
         return self._memory[offset : offset + nbytes]
+
+
+def _map_named(path: str, nbytes: int) -> mmap.mmap:
+    """A mapping of Windows, whose name is that of its file."""
+    mapping: Any = mmap.mmap  # elsewhere it takes no name
+    made: mmap.mmap = mapping(-1, nbytes, tagname=PureWindowsPath(path).name)
+    return made
 
 
 def _map_at(file: int, base: int, nbytes: int) -> int | None:

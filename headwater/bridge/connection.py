@@ -6,7 +6,6 @@ process when it is closed, as it is when the host ends in whatever way.
 
 from __future__ import annotations
 
-import array
 import os
 import signal
 import socket
@@ -19,7 +18,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from headwater.base import temporary
+from headwater.bridge import transport
 from headwater.bridge.protocol import Protocol
+from headwater.bridge.transport import Shared, Transport
 from headwater.errors import HeadwaterError
 
 _HEAD = struct.Struct("<II")
@@ -55,9 +56,8 @@ class Service(ABC):
     remedy: str
 
     @abstractmethod
-    def hello(self, file: int, record: tuple[Any, ...]) -> Answer:
-        """Begin, with the file that the host shares and its request but for the version. HeadwaterError if it
-        cannot."""
+    def hello(self, shared: Shared, record: tuple[Any, ...]) -> Answer:
+        """Begin, with what the host shares and its request but for the version. HeadwaterError if it cannot."""
 
     @abstractmethod
     def handlers(self) -> Mapping[str, Handler]:
@@ -65,39 +65,25 @@ class Service(ABC):
 
 
 def serve(make: Callable[[], Service]) -> int:
-    """Answer the host whose connection is standard input, until it ends."""
+    """Answer the host that started this process, until it ends."""
     # Ctrl-C is the host's; whoever ends the server otherwise means it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    first = socket.socket(fileno=os.dup(0))
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.close(null)
+    way = transport.chosen()
+    begun = way.first()
     # What the host's standard output has is the host's to write: it may have sent it elsewhere since.
     sys.stdout = sys.stderr
-    file = _receive_file(first)
-    if file is None:
-        return 0
-    Connection(first, make()).hello(file)
+    if begun is not None:
+        first, shared = begun
+        Connection(first, make(), way).hello(shared)
     return 0
-
-
-def _receive_file(connection: socket.socket) -> int | None:
-    """A file that comes along with a byte; None if the host has gone."""
-    size = array.array("i").itemsize
-    data, control, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(size))
-    if not data:
-        return None
-    for level, kind, content in control:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-            return int(array.array("i", content[:size])[0])
-    return None
 
 
 class Connection:
     """One connection, its requests answered in order."""
 
-    def __init__(self, connection: socket.socket, service: Service) -> None:
+    def __init__(self, connection: socket.socket, service: Service, way: Transport) -> None:
         self._socket = connection
+        self._transport = way
         self._service = service
         self._protocol = service.protocol
         self._names = tuple(service.protocol.messages)
@@ -105,7 +91,7 @@ class Connection:
         self._exact = False
         self._asleep = self._next_asleep = 0  # requests to be waited for asleep: now, and before the last one that came
 
-    def hello(self, file: int) -> None:
+    def hello(self, shared: Shared) -> None:
         """Greet the host, then answer what comes by this connection, the first."""
         self._exact = True
         request = self._next()
@@ -119,7 +105,7 @@ class Connection:
             self.reply(service.lost, b"")
             return
         try:
-            answer = service.hello(file, tuple(record))
+            answer = service.hello(shared, tuple(record))
         except HeadwaterError as error:
             print(f"headwater: {error}", file=sys.stderr)
             self.reply(service.lost, b"")
@@ -128,10 +114,10 @@ class Connection:
         while (request := self._next()) is not None:
             if self._names[request[0]] != "connect":
                 continue
-            made = _receive_file(self._socket)
+            made = self._transport.another(self._socket)
             if made is None:
                 break
-            other = Connection(socket.socket(fileno=made), service)
+            other = Connection(made, service, self._transport)
             threading.Thread(target=other.run, daemon=True).start()
         temporary.leave_all()
         temporary.remove_abandoned()  # by servers that were killed
@@ -146,7 +132,7 @@ class Connection:
                 answer = handlers[name](unpack(messages[name].request, request[1]))
                 if isinstance(answer, FileAnswer):
                     self.reply(answer.status, answer.record)
-                    socket.send_fds(self._socket, [b"\0"], [answer.file])
+                    self._transport.send_file(self._socket, answer.file)
                 elif isinstance(answer, tuple):
                     self.reply(*answer)
                 else:
@@ -164,7 +150,7 @@ class Connection:
     def _next(self) -> tuple[int, bytes] | None:
         """A message's number and record; None when the connection is closed."""
         data, receive = self._data, self._socket.recv
-        if not data and not self._exact and _several_processors():
+        if not data and not self._exact and _can_wait_awake():
             data = self._first_bytes()
             if not data:
                 return None
@@ -213,8 +199,11 @@ _awake = threading.Lock()
 """Held by the one thread that waits for a request without falling asleep."""
 
 
-def _several_processors() -> bool:
-    """Whether this process may run on more than one. With one, a host cannot run while its server waits awake."""
+def _can_wait_awake() -> bool:
+    """Whether this process may run on more than one, and can ask a connection without waiting. With one processor, a
+    host cannot run while its server waits awake."""
+    if not hasattr(socket, "MSG_DONTWAIT"):  # as on Windows
+        return False
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) > 1
     return (os.cpu_count() or 1) > 1

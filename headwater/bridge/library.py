@@ -9,26 +9,31 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headwater.base import cache, temporary
 from headwater.base.version import VERSION
 from headwater.errors import DeviceError, InternalError
 from headwater.native import toolchain
 
+if TYPE_CHECKING:
+    import subprocess
+
 FOLDER = Path(__file__).with_name("shim")
 """What all shims have in common."""
 SHIPPED = Path(__file__).parents[1] / "data" / "shims"
 """Where a wheel has them: a folder for each, named by `Shim.key`."""
 _FORMAT = "shim 4"
-_FLAGS = (
-    "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror",
-    "-s", "-D_FILE_OFFSET_BITS=64",
-)  # fmt: skip
-
-_LINK = {"linux": ("-Wl,-Bsymbolic", "-Wl,-z,defs", "-lpthread", "-ldl")}
+_FLAGS = ("-std=c11", "-O2", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror")
+_SHARED = ("-fPIC", "-shared", "-s", "-D_FILE_OFFSET_BITS=64")
+_SYSTEM_FLAGS = {
+    "linux": (*_SHARED, "-Wl,-Bsymbolic", "-Wl,-z,defs", "-lpthread", "-ldl"),
+    "darwin": _SHARED,
+    "win32": ("-D_UCRT", "-D_WIN32_WINNT=0x0a00"),  # Windows 10
+}
 """By `sys.platform`. Nothing may be undefined: Zig's run-time library is not linked. A loader has functions of the same
 names; a program that is linked with it has them first, and without ``-Bsymbolic`` our table of functions would hold the
 loader's, which call themselves for ever."""
@@ -39,6 +44,7 @@ TARGETS = {
     ("linux", "i386"): "x86-linux-gnu.2.27",
     ("darwin", "x86_64"): "x86_64-macos.11.0",
     ("darwin", "aarch64"): "aarch64-macos.11.0",
+    ("win32", "x86_64"): "x86_64-windows-gnu",
 }
 """Zig's targets, by `sys.platform` and machine."""
 
@@ -81,12 +87,32 @@ class Shim:
             for name, text in sources.items():
                 Path(folder, name).write_text(text, encoding="utf-8")
             files = [name for name in sources if name.endswith(".c")]
-            version = f'-DHEADWATER_VERSION="{VERSION}"'
-            done = toolchain.cc(["-target", target, version, "-o", self.name, *files, *_flags(system)], folder)
-            if done.returncode:
-                said = done.stderr.decode(errors="replace").strip()[-4000:]
-                raise InternalError(f"compiling the library of the {self.what} failed: {said}")
+            words = ["-target", target, f'-DHEADWATER_VERSION="{VERSION}"', *_flags(system), *files]
+            if system == "win32":
+                self._build_for_windows(words, sources, folder)
+            else:
+                self._check(toolchain.cc(["-o", self.name, *words], folder))
             return Path(folder, self.name).read_bytes()
+
+    def _build_for_windows(self, words: Sequence[str], sources: Iterable[str], folder: str) -> None:
+        """With the import libraries of the ``.def`` files, and nothing of a C library but headers: Zig would build its
+        own for more than a minute."""
+        headers = toolchain.zig_path().parent / "lib"
+        places = [str(headers / "include"), str(headers / "libc" / "include" / "any-windows-any")]
+        search = [word for place in places for word in ("-isystem", place)]
+        self._check(toolchain.run(["clang", "-c", "-nostdinc", *search, *words], cwd=folder))
+        definitions = [name for name in sources if name.endswith(".def")]
+        for name in definitions:
+            command = ["dlltool", "-m", "i386:x86-64", "-d", name, "-l", f"{name}.lib"]
+            self._check(toolchain.run(command, cwd=folder))
+        link = ["lld-link", "/dll", "/noentry", "/nodefaultlib", "/brepro", "/nologo", f"/out:{self.name}"]
+        objects = [path.name for path in Path(folder).glob("*.o")]
+        self._check(toolchain.run([*link, *sorted(objects), *(f"{name}.lib" for name in definitions)], cwd=folder))
+
+    def _check(self, done: subprocess.CompletedProcess[bytes]) -> None:
+        if done.returncode:
+            said = (done.stderr or done.stdout).decode(errors="replace").strip()[-4000:]
+            raise InternalError(f"compiling the library of the {self.what} failed: {said}")
 
     def _target(self, system: str, machine: str) -> str:
         name = (machine or platform.machine()).lower()
@@ -99,4 +125,4 @@ class Shim:
 
 
 def _flags(system: str) -> tuple[str, ...]:
-    return (*_FLAGS, *_LINK.get(system, ()))
+    return (*_FLAGS, *_SYSTEM_FLAGS[system])

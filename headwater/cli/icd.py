@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 
 from headwater.cli.options import Parser
 from headwater.errors import UsageError
@@ -10,7 +11,7 @@ from headwater.errors import UsageError
 _DESCRIPTION = """\
 Make Headwater an OpenCL platform for unchanged OpenCL programs. Its devices are the cpu and every simulated chip.
 install writes a library and an .icd file for the OpenCL loader, or says which variable to set if the loader does not
-look there. run starts a program without an installation; the program sees no other platform.
+look there, as on Windows. run starts a program without an installation; the program sees no other platform.
 HEADWATER_ICD_DEVICES selects the devices and their order.
 """
 _EXAMPLES = """\
@@ -50,8 +51,8 @@ def main(words: Sequence[str]) -> int:
 
     if args.action == "install":
         made = install.install(args.vendors)
-        print(f"wrote {made.icd}, which names {made.library}")
-        _print_variables(made)
+        print(f"wrote {made.icd}, which names {made.library}" if made.icd else f"wrote {made.library}")
+        _print_variables(made.variables)
     elif args.action == "uninstall":
         removed = install.uninstall(args.vendors)
         print("\n".join(f"removed {path}" for path in removed) or "nothing is installed")
@@ -61,20 +62,17 @@ def main(words: Sequence[str]) -> int:
             print("not installed; headwater icd install does it")
             return 0
         state = "" if found.library.is_file() else ", which is not there: run headwater icd install again"
-        print(f"installed: {found.icd} names {found.library}{state}")
-        _print_variables(found)
+        print(f"installed: {found.icd} names {found.library}{state}" if found.icd else f"installed: {found.library}")
+        _print_variables(found.variables)
     return 0
 
 
-def _print_variables(installed: object) -> None:
-    from headwater.icd.install import Installed, variables
-
-    assert isinstance(installed, Installed)
-    if installed.found:
+def _print_variables(variables: Mapping[str, str]) -> None:
+    if not variables:
         return
     print("loaders do not look there by themselves; set")
-    for name, value in variables(installed.icd.parent).items():
-        print(f"  export {name}={value}")
+    for name, value in variables.items():
+        print(f"  setx {name} {value}" if sys.platform == "win32" else f"  export {name}={value}")
 
 
 def _run(devices: str | None, program: Sequence[str], *, check: bool, simulated: bool) -> int:

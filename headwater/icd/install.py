@@ -1,11 +1,15 @@
-"""Input: where an OpenCL loader looks. Output: the library and the ``.icd`` file that registers the platform."""
+"""Input: where an OpenCL loader looks. Output: the library and the ``.icd`` file that registers the platform.
+
+On Windows loaders read no such files, but the registry, where administrators alone may write what they look at, and
+``OCL_ICD_FILENAMES``.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,11 +24,12 @@ SYSTEM = Path("/etc/OpenCL/vendors")
 
 
 class Installed(NamedTuple):
-    """``library`` and the ``.icd`` file, and whether loaders find it by themselves."""
+    """``library``, the ``.icd`` file that names it (None on Windows), and the variables that a program needs to see
+    it: none where loaders find it by themselves."""
 
     library: Path
-    icd: Path
-    found: bool
+    icd: Path | None
+    variables: Mapping[str, str]
 
 
 def folder() -> Path:
@@ -65,18 +70,30 @@ def _existing(path: Path) -> Path:
 
 def install(vendors: str | None = None) -> Installed:
     """Compile the library, keep it for the user, and tell loaders of it. ResourceError if a file cannot be written."""
-    built = library.build()
-    kept = folder() / library.library_name()
-    place = places(vendors)[0]
+    built = library.build(sys.platform)
+    kept = _kept()
     try:
         _write(kept, built.read_bytes())
         _write(kept.with_name(kept.name + ".server"), host.server_text().encode())
+        if sys.platform == "win32":
+            return _installed(kept, None)
+        place = places(vendors)[0]
         _write(place / FILE, f"{kept}\n".encode())
         if place == folder() / "vendors":
             _add_others(place)
     except OSError as error:
         raise ResourceError(f"cannot write {error.filename}: {error.strerror}") from None
-    return Installed(kept, place / FILE, _is_found(place))
+    return _installed(kept, place)
+
+
+def _kept() -> Path:
+    return folder() / library.library_name(sys.platform)
+
+
+def _installed(kept: Path, place: Path | None) -> Installed:
+    if place is None:
+        return Installed(kept, None, {"OCL_ICD_FILENAMES": str(kept)})
+    return Installed(kept, place / FILE, {} if _is_found(place) else _variables(place))
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -101,17 +118,19 @@ def _is_found(place: Path) -> bool:
 
 def status(vendors: str | None = None) -> Installed | None:
     """What is installed; None if nothing is."""
+    if sys.platform == "win32":
+        return _installed(_kept(), None) if _kept().is_file() else None
     for place in [*places(vendors), SYSTEM]:
         file = place / FILE
         if file.is_file():
-            return Installed(Path(file.read_text(encoding="utf-8").strip()), file, _is_found(place))
+            return _installed(Path(file.read_text(encoding="utf-8").strip()), place)
     return None
 
 
 def uninstall(vendors: str | None = None) -> list[Path]:
     """Remove what `install` wrote; the files that were removed. ResourceError if one cannot be."""
     removed = []
-    kept = folder() / library.library_name()
+    kept = _kept()
     files = [place / FILE for place in {*places(vendors), SYSTEM, folder() / "vendors"}]
     for file in [*files, kept, kept.with_name(kept.name + ".server")]:
         try:
@@ -126,7 +145,7 @@ def uninstall(vendors: str | None = None) -> list[Path]:
     return removed
 
 
-def variables(directory: Path) -> dict[str, str]:
+def _variables(directory: Path) -> dict[str, str]:
     """What makes loaders look in a directory: Khronos's and ocl-icd's, and older ones of the latter."""
     return {"OCL_ICD_VENDORS": str(directory), "OPENCL_VENDOR_PATH": str(directory)}
 
@@ -136,11 +155,13 @@ def environment() -> dict[str, str]:
 
     Khronos's loader puts the libraries that ``OCL_ICD_FILENAMES`` names before those of all directories.
     """
-    built = library.build()
+    built = library.build(sys.platform)
+    if sys.platform == "win32":
+        return {"OCL_ICD_FILENAMES": str(built), **host.server_environment()}
     text = f"{built}\n".encode()
     key = cache.key("icd vendors 1", text)
     entry = cache.get(key) or cache.put(key, {FILE: text})
-    return {**variables(entry), "OCL_ICD_FILENAMES": "", **host.server_environment()}
+    return {**_variables(entry), "OCL_ICD_FILENAMES": "", **host.server_environment()}
 
 
 def run(words: Sequence[str], changes: dict[str, str]) -> int:

@@ -13,7 +13,7 @@ FOLDER = Path(__file__).with_name("shim")
 
 def library_name(system: str = sys.platform) -> str:
     """The file name of the platform's library."""
-    return {"darwin": "libheadwater_icd.dylib"}.get(system, "libheadwater_icd.so")
+    return {"darwin": "libheadwater_icd.dylib", "win32": "headwater_icd.dll"}.get(system, "libheadwater_icd.so")
 
 
 def generated() -> dict[str, str]:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -327,6 +328,7 @@ def _example(fields):
 
 def test_the_library_compiles_for_other_systems():
     assert len(library.shim("darwin").compile("darwin", "aarch64")) > 10_000
+    assert b"clIcdGetPlatformIDsKHR" in library.shim("win32").compile("win32", "x86_64")
 
 
 def test_a_wheel_has_the_library_for_every_system(tmp_path, monkeypatch):
@@ -474,3 +476,20 @@ x.release()
 print(full >= 64 << 20, shared() < 1 << 20)
 """
     assert host(text) == "True True\n"
+
+
+def test_on_windows_a_variable_names_the_library(tmp_path, monkeypatch):
+    """Loaders read no ``.icd`` files there."""
+    made = tmp_path / "made.dll"
+    made.write_bytes(b"a library")
+    monkeypatch.setattr(install, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(library, "build", {"win32": made}.__getitem__)
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+    assert install.status() is None
+    kept = tmp_path / "headwater" / "icd" / "headwater_icd.dll"
+    assert install.install() == install.status() == (kept, None, {"OCL_ICD_FILENAMES": str(kept)})
+    assert kept.read_bytes() == b"a library"
+    assert sys.executable in kept.with_name("headwater_icd.dll.server").read_text()
+    assert install.environment()["OCL_ICD_FILENAMES"] == str(made)
+    assert set(install.uninstall()) == {kept, kept.with_name("headwater_icd.dll.server")}
+    assert install.status() is None

@@ -24,12 +24,11 @@ static hw_connection first = HW_NO_CONNECTION; // the server ends when this is c
 // What the installation wrote beside this library: the Python to use, and where Headwater lies.
 static void read_installation(char *python, char *path, size_t room) {
   char file[4096];
-  snprintf(python, room, "%s", "python3");
+  snprintf(python, room, "%s", HW_PYTHON);
   *path = 0;
-  const char *given = getenv("HEADWATER_PYTHON");
   if (hw_own_path(file, sizeof file - 8)) {
     strcat(file, ".server");
-    FILE *lines = fopen(file, "r");
+    FILE *lines = hw_open(file);
     if (lines) {
       if (fgets(python, (int)room, lines))
         python[strcspn(python, "\r\n")] = 0;
@@ -38,11 +37,8 @@ static void read_installation(char *python, char *path, size_t room) {
       fclose(lines);
     }
   }
-  if (given && *given)
-    snprintf(python, room, "%s", given);
-  const char *where = getenv("HEADWATER_PYTHONPATH");
-  if (where && *where)
-    snprintf(path, room, "%s", where);
+  hw_variable("HEADWATER_PYTHON", python, room);
+  hw_variable("HEADWATER_PYTHONPATH", path, room);
 }
 
 static void fault(const char *what, const char *why) { fprintf(stderr, "headwater: %s%s%s\n", what, *why ? ": " : "", why); }

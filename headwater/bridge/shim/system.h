@@ -3,10 +3,12 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #ifdef _WIN32
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
+#define HW_PYTHON "python"
 typedef SRWLOCK hw_mutex;
 typedef CONDITION_VARIABLE hw_condition;
 #define HW_MUTEX_INIT SRWLOCK_INIT
@@ -19,6 +21,7 @@ static inline void hw_condition_init(hw_condition *c) { InitializeConditionVaria
 static inline void hw_condition_free(hw_condition *c) { (void)c; }
 #else
 #include <pthread.h>
+#define HW_PYTHON "python3"
 typedef pthread_mutex_t hw_mutex;
 typedef pthread_cond_t hw_condition;
 #define HW_MUTEX_INIT PTHREAD_MUTEX_INITIALIZER
@@ -51,7 +54,7 @@ struct hw_arena {
   char *base;
   uint64_t size;
   intptr_t file;
-  char name[64]; // by which the server finds it, where files cannot be passed on
+  char name[1024]; // UTF-8: by which the server finds it, where files cannot be passed on
 };
 
 // A file of `size` bytes that another process can share, with no memory behind it. 0 if there is none.
@@ -89,5 +92,9 @@ void hw_unmap_shared(void *memory, uint64_t bytes);
 // Put pages of this process into the arena's file, at their addresses, with what is in them. 0 if that is impossible.
 int hw_share_pages(struct hw_arena *arena, void *pages, uint64_t bytes);
 
-// The file that this code was loaded from.
+// The file that this code was loaded from. Paths and variables are texts in UTF-8.
 int hw_own_path(char *path, size_t room);
+// A text file, to be read.
+FILE *hw_open(const char *path);
+// A variable of the environment; 0 if it is not there, or empty.
+int hw_variable(const char *name, char *value, size_t room);

@@ -369,6 +369,13 @@ int hw_receive(hw_connection connection, void *data, size_t bytes) {
 
 void hw_close(hw_connection connection) { close((int)connection); }
 
+FILE *hw_open(const char *path) { return fopen(path, "r"); }
+
+int hw_variable(const char *name, char *value, size_t room) {
+  const char *found = getenv(name);
+  return found && *found && snprintf(value, room, "%s", found) < (int)room;
+}
+
 int hw_own_path(char *path, size_t room) {
   Dl_info info;
   if (!dladdr((void *)hw_own_path, &info) || !info.dli_fname || strlen(info.dli_fname) >= room)

@@ -10,6 +10,7 @@ from typing import Any
 
 from headwater.bridge.arena import Arena
 from headwater.bridge.connection import Answer, Service
+from headwater.bridge.transport import Shared
 from headwater.errors import HeadwaterError
 from headwater.icd.constants import CL
 from headwater.icd.protocol import MESSAGES, PROTOCOL, pack
@@ -38,10 +39,10 @@ class Requests(Service):
         sys.stdout = output
         self._launcher = Launcher(output)
 
-    def hello(self, file: int, record: tuple[Any, ...]) -> Answer:
+    def hello(self, shared: Shared, record: tuple[Any, ...]) -> Answer:
         """Take the arena, and tell of the devices."""
         base, nbytes = record
-        self._arena = Arena(file, base, nbytes)
+        self._arena = Arena(shared, base, nbytes)
         self._devices, records = descriptions(svm=self._arena.same_address)
         return 0, pack(MESSAGES["hello"].reply, (records, int(self._arena.same_address)))
 

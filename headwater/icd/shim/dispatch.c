@@ -40,8 +40,8 @@ static void *CL_API_CALL no_egl_sync(cl_context context, void *sync, void *displ
   return NULL;
 }
 
-void *CL_API_CALL clGetExtensionFunctionAddress(const char *name);
-void *CL_API_CALL clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name);
+HW_EXPORT void *CL_API_CALL clGetExtensionFunctionAddress(const char *name);
+HW_EXPORT void *CL_API_CALL clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name);
 
 #define ALL(CALL, NONE)                                                                                                \
   CALL(clGetPlatformIDs) CALL(clGetPlatformInfo) CALL(clGetDeviceIDs) CALL(clGetDeviceInfo) CALL(clCreateContext)      \
@@ -107,6 +107,6 @@ HW_EXPORT void *CL_API_CALL clGetExtensionFunctionAddress(const char *name) {
   return NULL;
 }
 
-void *CL_API_CALL clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name) {
+HW_EXPORT void *CL_API_CALL clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name) {
   return platform ? clGetExtensionFunctionAddress(name) : NULL;
 }

@@ -13,11 +13,12 @@ import numpy as np
 
 from headwater import cal
 from headwater.bridge.connection import Answer, FileAnswer, Handler, Service
+from headwater.bridge.transport import Shared
 from headwater.cal import boards, state
 from headwater.cal.abi.functions import PLAIN
 from headwater.cal.abi.protocol import FAILURE, MESSAGES, PROTOCOL, pack
 from headwater.cal.abi.server.memory import SharedMemory, pinned
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, InternalError
 from headwater.runtime.checking import check_wanted
 
 Record = tuple[Any, ...]
@@ -45,9 +46,11 @@ class Requests(Service):
         self._memory = SharedMemory()
         self._pinned = -1
 
-    def hello(self, file: int, record: Record) -> Answer:
+    def hello(self, shared: Shared, record: Record) -> Answer:
         """Take the file of what the host pins."""
-        self._pinned = file
+        if isinstance(shared, str):
+            raise InternalError("CAL's library needs files that are passed on, as on Linux")
+        self._pinned = shared
         boards.use_memory(self._memory.take)
         return 0, b""
 
