@@ -74,6 +74,15 @@ def updated_bytes(instruction: Instruction) -> int:
     return BITS[targets["MEM"].type] // 8 if "MEM" in targets else 4
 
 
+def updates_halves(instruction: Instruction) -> bool:
+    """Whether an atomic instruction may update 16 bits of global memory by the dword that they lie in: an addition of
+    two halves, of which one is 0, or a comparison that leaves one as it was."""
+    if "atomic" not in instruction.row.flags or updated_bytes(instruction) != 4 or instruction.row.encoding == "DS":
+        return False
+    what = meaning(instruction)
+    return what.update == "cmpxchg" or "16_pair" in instruction.row.semantics
+
+
 def update_places(t: Translator, instruction: Instruction, how: int, slot: str, bits: str) -> None:
     """Update memory for the lanes of ``bits``, an ``i64``, whose addresses are in ``%addresses``."""
     dest = instruction.dest("D")

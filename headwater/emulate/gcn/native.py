@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headwater.native.worker import Worker
 
 SYMBOL = "hw_entry"
-_FORMAT = "emulate 2"
+_FORMAT = "emulate 3"
 _LIBRARY, _FACTS = "kernel.so", "kernel.json"
 
 
@@ -27,8 +27,8 @@ class NativeKernel(NamedTuple):
 
     ``frame_bytes``: of each wavefront of a group; ``cache_slots``: see `headwater.emulate.wave.layout`;
     ``instruction_count``: the GCN instructions that were translated; ``uses_gds``: it must be run by one thread;
-    ``uses_texels``: it has image or formatted buffer instructions; ``uses_gws``: its groups synchronise; ``observed``:
-    the observer's facts.
+    ``uses_texels``: it has image or formatted buffer instructions; ``uses_gws``: its groups synchronise;
+    ``updates_dwords``: see `headwater.emulate.gcn.atomics.updates_halves`; ``observed``: the observer's facts.
     """
 
     library: Path
@@ -38,6 +38,7 @@ class NativeKernel(NamedTuple):
     uses_gds: bool
     uses_texels: bool
     uses_gws: bool
+    updates_dwords: bool
     observed: Any = None
 
 
@@ -89,6 +90,7 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
         "uses_gds": made.uses_gds,
         "uses_texels": made.uses_texels,
         "uses_gws": made.uses_gws,
+        "updates_dwords": made.updates_dwords,
         "observed": None if observer is None else observer.facts(),
     }
     objects = [*compiled, support()]

@@ -14,7 +14,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headwater.emulate.gcn import chunks, control, encodings_memory, gws, matrix, private_descriptor, texels, vector
+from headwater.emulate.gcn import (
+    atomics,
+    chunks,
+    control,
+    encodings_memory,
+    gws,
+    matrix,
+    private_descriptor,
+    texels,
+    vector,
+)
 from headwater.emulate.gcn.constants import Known, known_scalars
 from headwater.emulate.gcn.dispatch import abi_of
 from headwater.emulate.gcn.program import (
@@ -69,6 +79,7 @@ class Translation:
     uses_gds: bool = False
     uses_texels: bool = False
     uses_gws: bool = False
+    updates_dwords: bool = False
     uses_matrices: bool = False
 
     @property
@@ -176,6 +187,7 @@ class _Function:
             any(i.fields.get("gds") for block in self.program.blocks.values() for i in block.instructions),
             self.t.uses_texels,
             any(gws.ends(block) for block in self.program.blocks.values()),
+            any(atomics.updates_halves(i) for block in self.program.blocks.values() for i in block.instructions),
             self.t.uses_matrices,
         )
 

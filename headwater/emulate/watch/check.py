@@ -471,7 +471,8 @@ class Checker:
         return Shadow.of(count, self._room, words, shared=shared, atomics=self._atomics, earlier=one)
 
     def _granules(self, extent: Extent) -> int:
-        return -(-(extent.end - extent.start) // self._granule)
+        """Those of an allocation: the last may be of a dword that ends beyond (`layout.WHOLE_DWORDS`)."""
+        return -(-(extent.end - extent.start) // max(self._granule, 4)) * max(self._granule, 4) // self._granule
 
     def _note_written(self, extent: Extent, shadow: Shadow) -> None:
         known = unwritten.words(self._family.host(extent))

@@ -66,7 +66,9 @@ FAULT: Final = Struct(
 """The error record of a launch: `headwater.native.launch_block` has its address."""
 
 WRITABLE: Final = 1
-"""Flag of an allocation."""
+WHOLE_DWORDS: Final = 2
+"""Flags of an allocation. `WHOLE_DWORDS`: an aligned dword that begins in it may end beyond, as allocations of GPUs
+have more bytes than were asked for."""
 ALLOCATION: Final = Struct("allocation", ("u64", "start", 1), ("u64", "end", 1), ("u64", "flags", 1), align=0)
 """An entry of the table of memory that a launch may touch."""
 
@@ -215,6 +217,7 @@ def c_header() -> str:
         "AT_GWS": AT_GWS,
         **{f"GWS_{name.upper()}": number for number, name in enumerate(GWS_OPERATIONS)},
         "WRITABLE": WRITABLE,
+        "WHOLE_DWORDS": WHOLE_DWORDS,
         "GDS_BYTES": GDS_BYTES,
         **FAULT_NAMES,
         **{name.upper(): 1 << n for n, name in enumerate(TRAITS_IN_C)},

@@ -104,6 +104,10 @@ HIDDEN u64 hw_place(struct wave *w, u64 address, u64 bytes, u32 how, u64 pc, u32
         }
     }
     const struct allocation *one = find(w, address, bytes);
+    if (one == 0 && bytes == 4 && !(address & 3)) {
+        one = find(w, address, 1);
+        if (one && (address == one->end || !(one->flags & WHOLE_DWORDS))) one = 0;
+    }
     if (one == 0 || (how & WRITE && !(one->flags & WRITABLE))) {
         u32 kind = one ? FAULT_READ_ONLY : how & WRITE ? FAULT_WRITE : FAULT_READ;
         hw_fault(w, kind, pc, lane, address, bytes, 0);

@@ -379,7 +379,10 @@ class GcnLaunch:
 
         def add(name: str, start: int, nbytes: int, writable: bool) -> None:
             if nbytes:
-                entries.append((start, start + nbytes, layout.WRITABLE if writable else 0))
+                # Atomic functions of halves are on the dwords that they lie in: also the last of an odd number.
+                ragged = self.native.updates_dwords and nbytes % 4 == 2
+                flags = (layout.WRITABLE if writable else 0) | (layout.WHOLE_DWORDS if ragged else 0)
+                entries.append((start, start + nbytes, flags))
                 extents.append(Extent(name, start, start + nbytes))
 
         for value, arg in zip(args, self.info.args, strict=True):

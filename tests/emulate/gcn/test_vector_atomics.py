@@ -5,6 +5,7 @@ import pytest
 from gcn_snippets import code_of
 from translated_runs import both, differing, random_inputs
 
+import headwater as hw
 from headwater.chips.gcn_isas import ISA_OF_TARGET
 from headwater.emulate.gcn.program import read_program
 from headwater.emulate.gcn.translate import translate
@@ -97,3 +98,54 @@ def test_each_operation_as_the_reference_runs_it(part):
     found, wanted = both("\n".join(lines), random_inputs(part, FLOATS), 64, target=target)
     assert differing(found, wanted, np.float32) == [], [row.name for row in rows]
     assert found.any(axis=1)[: 3 * len(rows)].all()
+
+
+HALVES = """
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+kernel void count(global ushort *x, global const int *at) {
+    size_t place = (size_t)(x + at[get_global_id(0)]);
+    volatile global uint *word = (volatile global uint *)(place & ~(size_t)3);
+    uint shift = place & 2 ? 16 : 0, mask = 0xffffu << shift, old = *word, seen;
+    do {
+        seen = old;
+        old = atomic_cmpxchg(word, seen, (seen & ~mask) | ((seen + (1u << shift)) & mask));
+    } while (old != seen);
+}
+kernel void beyond(global ushort *x, global uint *out, int at) {
+    out[0] = ((global uint *)x)[at];
+    if (at < 0) atomic_cmpxchg(out, 1u, 2u);
+}
+kernel void plain(global ushort *x, global uint *out, int at) { out[0] = ((global uint *)x)[at]; }
+"""
+PAIRS = """
+kernel void add(global half *x, global const int *at) {
+    int i = at[get_global_id(0)];
+    half2 one = i & 1 ? (half2)(0, 1) : (half2)(1, 0);
+    __builtin_amdgcn_global_atomic_fadd_v2f16((global half2 *)(x + (i & ~1)), one);
+}
+"""
+
+
+@pytest.mark.parametrize("check", [None, True])
+@pytest.mark.parametrize("n", [1, 2, 33, 129])
+def test_the_last_of_an_odd_number_of_halves_is_updated_by_its_dword(n, check):
+    """As GPUs' memory has it: what follows the array is left as it is."""
+    at = np.random.default_rng(n).integers(0, n, 200, np.int32)
+    at[0] = n - 1
+    memory = np.full(n + 1, 0xABCD, np.uint16)
+    memory[:n] = 0
+    hw.compile(HALVES, device="vega64").count[200](memory[:n], at, check=check)
+    np.testing.assert_array_equal(memory[:n], np.bincount(at))
+    assert memory[n] == 0xABCD
+    halves = np.zeros(n, np.float16)
+    hw.compile(HALVES.splitlines()[1] + PAIRS, device="mi300x").add[200](halves, at, check=check)
+    np.testing.assert_array_equal(halves, np.bincount(at))
+
+
+def test_other_accesses_end_where_the_halves_do():
+    """A dword at an odd number's end is for kernels that have such updates, and none is beyond."""
+    program = hw.compile(HALVES, device="vega64")
+    for kernel, halves, at in ((program.plain, 7, 3), (program.beyond, 8, 4), (program.beyond, 7, 4)):
+        with pytest.raises(hw.HeadwaterError, match=f"reads 4 bytes at byte {4 * at} of `ushort"):
+            kernel[1](np.zeros(halves, np.uint16), np.zeros(1, np.uint32), at)
+    program.beyond[1](np.zeros(7, np.uint16), np.zeros(1, np.uint32), 3)
