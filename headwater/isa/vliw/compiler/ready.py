@@ -45,8 +45,9 @@ class Ready:
     """The operations of ALU clauses that may be placed, the most urgent first.
 
     The most urgent comes first: what takes from a queue, then what fetches wait for, then, as long as few values are
-    live, what has the longest way to the block's end, else what frees most registers. Two heaps are in these orders;
-    an entry is good if it has its node's version.
+    live, what has the longest way to the block's end, else what frees most registers. Where registers are short, what
+    fetches wait for comes behind what frees registers. A heap is in each of these orders, the last one from the first
+    time that it is asked for; an entry is good if it has its node's version.
     """
 
     def __init__(self, gain: Callable[[Op], int]) -> None:
@@ -58,6 +59,7 @@ class Ready:
         self._late: list[Node] = []
         self._by_height: list[_Entry] = []
         self._by_gain: list[_Entry] = []
+        self._by_gain_alone: list[_Entry] | None = None
         self._heap = self._by_height
         self._feeds = True
         self._aside: list[_Entry] = []
@@ -92,14 +94,34 @@ class Ready:
         """How often a value is still read has changed, or whether it has a register."""
         self._stale.update(self._touching.get(value, {}))
 
-    def begin(self, crowded: bool) -> None:
+    def begin(self, crowded: bool, full: bool) -> None:
         """A group is begun."""
-        self._heap = self._by_gain if crowded else self._by_height
+        self._heap = self._alone() if full else self._by_gain if crowded else self._by_height
         self._feeds = self.feeding > 0
         late, self._late = self._late, []
         for node in late:
             if node in self.nodes:
                 self._push(node)
+
+    def most_gain(self) -> int:
+        """How many registers the operation frees that frees most; one must be there."""
+        self.sort()
+        heap = self._alone()
+        while heap[0][-2] != heap[0][-1].version or heap[0][-1] not in self.nodes:
+            heapq.heappop(heap)
+        return -heap[0][1]
+
+    def _alone(self) -> list[_Entry]:
+        """The operations in the order for when registers are short."""
+        if self._by_gain_alone is None:
+            self._by_gain_alone = [self._short_of_registers(node) for node in self.nodes]
+            heapq.heapify(self._by_gain_alone)
+        return self._by_gain_alone
+
+    def _short_of_registers(self, node: Node) -> _Entry:
+        if node.urgent:
+            return (-2, 0, 0, node.order, node.version, node)
+        return (-1, -node.gain, -node.height, node.order, node.version, node)
 
     def sort(self) -> None:
         """Bring the order up to date."""
@@ -136,6 +158,8 @@ class Ready:
 
     def _push(self, node: Node) -> None:
         node.version += 1
+        if self._by_gain_alone is not None:
+            heapq.heappush(self._by_gain_alone, self._short_of_registers(node))
         if node.urgent:
             entry = (-2, 0, 0, node.order, node.version, node)
             heapq.heappush(self._by_height, entry)

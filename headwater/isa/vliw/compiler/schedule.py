@@ -233,7 +233,7 @@ class _Block:
             before = self.left
             if (self.stores and self.is_full()) or self.freeing:
                 self.write_run()  # what is written frees its registers
-            elif self.fetches and not self.alu.feeding and not (self.alu.nodes and self.is_full()):
+            elif self.fetches and self.fetches_first():
                 self.fetch_clause()
             elif self.alu.nodes:
                 self.alu_clause()
@@ -249,6 +249,13 @@ class _Block:
     def is_full(self) -> bool:
         """Whether registers are so short that what is there is to be used up before more is fetched."""
         return self.scheduler.live > self.full
+
+    def fetches_first(self) -> bool:
+        """Whether to fetch before further groups; there is something to fetch."""
+        if self.alu.nodes and self.is_full():
+            gain = self.alu.most_gain()
+            return gain < 0 and any(self.gain(waiting[0][2].op) >= gain for waiting in self.fetches.values())
+        return not self.alu.feeding
 
     def room(self) -> int:
         """How many reads of four components may be under way."""
@@ -268,7 +275,10 @@ class _Block:
         clause = Clause(kind)
         waiting = self.fetches[kind]
         chosen: list[Node] = []
-        while waiting and len(chosen) < min(self.target.fetches, self.room()):
+        room = self.room()
+        while waiting and len(chosen) < self.target.fetches:
+            if len(chosen) >= room and self.gain(waiting[0][2].op) < 0:
+                break  # what is fetched takes more registers than the addresses that it was fetched by
             chosen.append(heapq.heappop(waiting)[2])
         if not waiting:
             del self.fetches[kind]
@@ -315,7 +325,7 @@ class _Block:
             if clause.groups and not self.due:
                 if room < _WIDEST_GROUP:
                     break
-                if self.fetches and not self.alu.feeding and not self.is_full():
+                if self.fetches and self.fetches_first():
                     break
             if not self.fill(room):
                 if clause.groups and not self.due:
@@ -336,7 +346,7 @@ class _Block:
         packer, ready = self.packer, self.alu
         feeding = ready.feeding > 0
         full = self.scheduler.live > self.scheduler.most
-        ready.begin(self.scheduler.live > _FREE_SCALARS)
+        ready.begin(self.scheduler.live > _FREE_SCALARS, bool(self.fetches) and self.is_full())
         placed_any = False
         due = bool(self.due)
         ready.sort()

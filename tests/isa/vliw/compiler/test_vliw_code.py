@@ -340,6 +340,22 @@ def test_values_wait_to_be_computed_until_there_is_room():
     assert len(groups(found)) < 1.1 * 8 * 1000 / 5
 
 
+def test_addresses_wait_to_be_computed_until_what_is_fetched_has_room():
+    """Three hundred addresses that are ready at once, of one sum, which takes hardly any registers in the text's order:
+    they are neither all computed first nor spilled."""
+    turn = "iadd r1.x, r0.x, l0.{0}\nand r1.x, r1.x, l1.x\nuav_raw_load_id(0) r1.x, r1.x\niadd r2.x, r2.x, r1.x\n"
+    literals = "dcl_literal l0, 3, 5, 7, 11\ndcl_literal l1, 0xfc, 0, 0, 0\n"
+    numbers = "".join(f"iadd r0.x, r0.x, r0.y\n{turn.format('xyzw'[k % 4])}" for k in range(300))
+    made = compiled(
+        f"il_cs_2_0\ndcl_num_thread_per_group 256\ndcl_raw_uav_id(0)\n{literals}mov r0.xy, vAbsTidFlat.xx\n"
+        f"mov r2.x, l1.y\n{numbers}uav_raw_store_id(0) mem.x, r0.y, r2.x\nend\n"
+    )
+    assert not made.scratch_bytes
+    assert made.gprs < 62
+    assert sum(len(cf.fetches) for cf in made.shader.cf) == 300
+    assert sum(bool(cf.fetches) for cf in made.shader.cf) <= 2 * -(-300 // 16)
+
+
 def test_other_chips_are_refused():
     with pytest.raises(UsageError, match="is not a VLIW chip"):
         compiled(f"{PIXELS}mov o0, v0\nend\n", "vega64")
