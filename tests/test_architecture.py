@@ -9,6 +9,7 @@ import pytest
 
 import headwater
 from headwater import chips
+from headwater.isa.vliw import table as vliw_table
 
 ROOT = Path(headwater.__file__).parent
 ORDER = (
@@ -277,6 +278,46 @@ def test_nothing_is_read_from_mnemonics():
             match node:
                 case ast.Call(func=ast.Attribute(attr="startswith" | "removeprefix"), args=[beginning, *_]):
                     found += [f"{name}:{node.lineno}: {one}" for one in literals(beginning) if PREFIXES.search(one)]
+    assert not found
+
+
+OF_VLIW = ("isa/vliw/", "emulate/vliw/", "timing/vliw", "analyze/vliw", "step/vliw", "runtime/vliw/")
+"""Where instructions of VLIW chips are looked at; of those the assembler and the printer read and write names."""
+
+
+def asked_of_names(path):
+    """Lines with a word that a name is asked to begin or end with, or to have in it, and these words."""
+    lists = {}
+    for node in tree(path).body:
+        if isinstance(node, ast.Assign):
+            lists |= {target.id: literals(node.value) for target in node.targets if isinstance(target, ast.Name)}
+    for node in ast.walk(tree(path)):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(attr="startswith" | "removeprefix" | "endswith" | "removesuffix"), args=[asked, *_]
+            ):
+                words = lists.get(asked.id, []) if isinstance(asked, ast.Name) else literals(asked)
+                yield from ((node.lineno, word) for word in words)
+            case ast.Compare(
+                left=ast.Constant(value=str() as word),
+                ops=[ast.In() | ast.NotIn()],
+                comparators=[ast.Attribute(attr="name" | "mnemonic") | ast.Name(id="name" | "mnemonic")],
+            ):
+                yield node.lineno, word
+
+
+def test_nothing_is_read_from_names_of_vliw_instructions():
+    """Neither from how they begin nor from how they end: kinds and flags are columns of their tables."""
+    names = {row.name for row in vliw_table.rows()} | {row.mnemonic for row in vliw_table.rows()}
+    parts = {part for name in names for n in range(3, len(name)) for part in (name[:n], name[-n:])}
+    assert {"LDS_", "_RET", "PRED_", "MEM_STREAM", "SCRATCH"} <= parts
+    found = [
+        f"{file}:{line}: {word}"
+        for path in ROOT.rglob("*.py")
+        if (file := path.relative_to(ROOT).as_posix()).startswith(OF_VLIW) and "vliw/assembly" not in file
+        for line, word in asked_of_names(path)
+        if word in parts
+    ]
     assert not found
 
 

@@ -15,6 +15,7 @@ from headwater.analyze.vliw_trips import Start, start_of, trips_of, way_of
 from headwater.isa.vliw import printer
 from headwater.isa.vliw.cost import group_cost
 from headwater.isa.vliw.encode import clause_words
+from headwater.isa.vliw.semantics import semantics
 
 if TYPE_CHECKING:
     from headwater.analyze.launch import Given
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from headwater.chips import Chip
     from headwater.isa.vliw.model import AluGroup, Cf, Fetch, Shader
 
-_ALU_ENDS_LOOP = "ALU_BREAK"
 _MASKED = 7
 _SELECTS = 4
 
@@ -132,13 +132,13 @@ def vliw_code(
 
 def _tested_last(shader: Shader, body: Collection[int]) -> bool:
     """Whether a loop's work stands before the place where it ends: then its body runs once more than the jump back."""
-    places = [n for n in body if shader.cf[n].row.name in (_ALU_ENDS_LOOP, "LOOP_BREAK")]
+    places = [n for n in body if "break" in shader.cf[n].row.flags]
     if not places:
         return False
     place = max(places)
     working = [n for n in sorted(body) if _works(shader.cf[n])]
     before = [n for n in working if n < place]
-    if shader.cf[place].row.name == "LOOP_BREAK":
+    if shader.cf[place].row.kind == "CF":
         before = before[:-1]  # the clause that makes the comparison
     return bool(before) or not any(n > place for n in working)
 
@@ -183,9 +183,9 @@ def _group(group: AluGroup, clause: int, generation: str) -> Step:
         row = op.row
         if row.kind == "LDS":
             accesses += 1
-            returns = row.name.endswith("_RET")
-            read += 4 if returns else 0
-            write += 0 if "READ" in row.name else 4
+            what = semantics(row)
+            read += 4 if "returns" in row.flags else 0
+            write += 4 if what.is_atomic or any(access.kind == "store" for access in what.accesses) else 0
     return Step(
         0,
         OPERATION_SEPARATOR.join(line.strip() for line in text),
@@ -205,10 +205,10 @@ def _fetch(fetch: Fetch, clause: int, generation: str) -> Step:
     kind = fetch.row.kind
     space = "memory"
     if kind in ("MEM_DSR", "MEM_DSW"):
-        space = "global share" if fetch.row.name.startswith("GLOBAL") else "local"
+        space = "global share" if "global" in fetch.row.flags else "local"
     elif kind == "GDS":
         space = "global share"
-    elif "SCRATCH" in fetch.row.name:
+    elif "scratch" in fetch.row.flags:
         space = "scratch"
     components = (
         sum(fields[f"dst_sel_{c}"] < _SELECTS for c in "xyzw") if kind in ("TEX", "VTX", "SEM", "MEM_RD") else 1
@@ -239,9 +239,9 @@ def _write(cf: Cf, clause: int, head: str) -> Step:
         space = "memory" if fields["type"] == 0 else ""
     else:
         components = fields["comp_mask"].bit_count() or 1
-        space = "scratch" if "SCRATCH" in cf.row.name else "memory"
+        space = "scratch" if "scratch" in cf.row.flags else "memory"
     size = 4 * components * burst
-    reads = "SCRATCH" in cf.row.name and fields["type"] in (2, 3) and "ack" not in cf.row.flags
+    reads = "scratch" in cf.row.flags and fields["type"] in (2, 3) and "ack" not in cf.row.flags
     return Step(
         0,
         f"{clause:02d} {head}",
@@ -273,7 +273,7 @@ def _successors(shader: Shader) -> list[list[int]]:
         if "endloop" in cf.row.flags and stack:
             stack.pop()
     for index, cf in enumerate(shader.cf):
-        name, flags = cf.row.name, cf.row.flags
+        flags = cf.row.flags
         following = [index + 1] if index + 1 < count else []
         target = cf.fields["addr"] if "branch" in flags else -1
         if cf.fields["end_of_program"] or "end" in flags:
@@ -282,11 +282,11 @@ def _successors(shader: Shader) -> list[list[int]]:
             after.append([target] if 0 <= target < count else following)
         elif "loop" in flags:
             after.append(following)
-        elif name in ("LOOP_BREAK", _ALU_ENDS_LOOP):
+        elif "break" in flags:
             after.append(_both(following, ends[index] + 1, count))
-        elif name == "LOOP_CONTINUE":
+        elif "continue" in flags:
             after.append(_both(following, ends[index], count))
-        elif "branch" in flags and 0 <= target < count and not name.startswith("CALL"):
+        elif "branch" in flags and 0 <= target < count and "call" not in flags:
             after.append(_both(following, target, count))
         else:
             after.append(following)

@@ -240,7 +240,7 @@ def trips_of(shader: Shader, first: int, last: int, start: Start, *, tail: bool)
     """
     body = range(first, last + 1)
     inner = [n for n in range(first + 1, last) if "loop" in shader.cf[n].row.flags]
-    breaks = [n for n in body if shader.cf[n].row.name in ("LOOP_BREAK", "ALU_BREAK")]
+    breaks = [n for n in body if "break" in shader.cf[n].row.flags]
     breaks = [n for n in breaks if not any(start_ < n < _end(shader, start_) for start_ in inner)]
     if len(breaks) != 1:
         return Trip(None, "it ends at several places" if breaks else "nothing ends it that is known")
@@ -261,7 +261,7 @@ def trips_of(shader: Shader, first: int, last: int, start: Start, *, tail: bool)
     if test is None:
         return Trip(None, "what it compares is not known before it runs")
     # ALU_BREAK: lanes that the predicate turned off leave. JUMP and LOOP_BREAK: those that it let through do.
-    leaves_when = shader.cf[place].row.name == "LOOP_BREAK"
+    leaves_when = shader.cf[place].row.kind == "CF"
     counts = iterations(test.left, test.right, test.relation, test.unsigned, leaves_when)
     return _trip(test, np.where(counts < 0, counts, counts + tail), entering)
 
@@ -344,7 +344,7 @@ def _through(
             own = range(index, _end(shader, index) + 1)
             _forget(state, shader, own)
             closing.setdefault(own.stop, []).append(own)
-        elif "branch" in flags and cf.row.name in ("JUMP", "ELSE") and index < (target := cf.fields["addr"]):
+        elif "jump" in flags and index < (target := cf.fields["addr"]):
             closing.setdefault(target, []).append(range(index, target))
             if cf.row.name == "JUMP":
                 stays = state.predicate.holds() if state.predicate is not None else None

@@ -222,7 +222,7 @@ class Table:
         elif cf.row.kind in ("EXPORT", "MEM", "RAT"):
             own = sorted(n for (at, _), found in self._of.items() if at == index for n in found)
             flags = PIXEL if cf.row.kind == "EXPORT" else 0
-            if cf.row.kind == "RAT" and "CACHELESS" not in name:
+            if cf.row.kind == "RAT" and "cacheless" not in cf.row.flags:
                 flags |= COMPLETE
             self._add(place(index), WRITE, flags, 0, own, EXPORT_CYCLES)
         else:

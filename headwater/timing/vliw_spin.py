@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headwater.emulate.vliw.program import JUMPS, LOOP_STARTS, is_returning, segment_effects
+from headwater.emulate.vliw.program import is_returning, segment_effects
 from headwater.errors import UsageError
 from headwater.isa.vliw.model import Cf, Shader
 
@@ -77,9 +77,9 @@ def spinning_load(shader: Shader) -> tuple[int, int] | None:
 def _loops(shader: Shader) -> Iterator[range]:
     begins: list[int] = []
     for index, cf in enumerate(shader.cf):
-        if cf.row.name in LOOP_STARTS:
+        if "loop" in cf.row.flags:
             begins.append(index)
-        elif cf.row.name == "LOOP_END":
+        elif "endloop" in cf.row.flags:
             yield range(begins.pop() + 1, index)
 
 
@@ -172,4 +172,5 @@ def _walk(steps: list[_Step], wanted: Iterable[int]) -> Iterator[tuple[tuple[int
 
 def _skipped(shader: Shader, body: range, index: int) -> bool:
     """Whether a jump within the loop leads past an instruction."""
-    return any(shader.cf[n].row.name in JUMPS and index < shader.cf[n].fields["addr"] for n in range(body.start, index))
+    jumps = (cf for cf in shader.cf[body.start : index] if "jump" in cf.row.flags)
+    return any(index < cf.fields["addr"] for cf in jumps)

@@ -69,7 +69,7 @@ def nestings(program: Program) -> list[Nesting | None] | None:
         for group in cf.groups
         for op in group.ops
     )
-    if loops_read or set(rows) & {"CALL", "CALL_FS", "RETURN"}:
+    if loops_read or any(not cf.row.flags.isdisjoint(("call", "return")) for cf in shader.cf):
         return None
     found: list[Nesting | None] = [None] * count
     pending = [(0, Nesting())]
@@ -101,12 +101,12 @@ def _after(program: Program, index: int, state: Nesting) -> list[tuple[int, Nest
     following = index + 1
     ways = [(following, state)]
     if cf.groups:
-        depth += name in reading.PUSHING
-        popped = depth - reading.POPPING.get(name, 0)
+        depth += "push_before" in cf.row.flags
+        popped = depth - reading.popped_after(cf)
         if popped < 0 or (name == "ALU_ELSE_AFTER" and not depth):
             return None
         ways = [(following, Nesting(popped, loops))]
-        if name in reading.LEAVING:
+        if reading.leaves(cf):
             ways.append((_end_of_loop(program, index), state))
     elif name in ("JUMP", "ELSE", "PUSH"):
         inside = depth + (name == "PUSH")
@@ -117,13 +117,13 @@ def _after(program: Program, index: int, state: Nesting) -> list[tuple[int, Nest
         if depth < pops:
             return None
         ways = [(following, Nesting(depth - pops, loops))]
-    elif name in reading.LOOP_STARTS:
+    elif "loop" in cf.row.flags:
         ways = [(following, Nesting(depth, (*loops, depth))), (program.loops.ends[index] + 1, state)]
     elif name == "LOOP_END":
         ways = [(reading.target(cf), state), (following, Nesting(depth, loops[:-1]))]
-    elif name in reading.LEAVING:
+    elif reading.leaves(cf):
         ways.append((_end_of_loop(program, index), state))
-    if name in reading.LEAVING and not loops:
+    if reading.leaves(cf) and not loops:
         return None
     return [] if reading.ends_program(cf) else ways
 

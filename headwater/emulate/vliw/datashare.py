@@ -22,7 +22,7 @@ from headwater.isa.vliw.semantics import semantics
 def translate(c: Clause, fetch: Fetch, pc: int) -> None:
     """One fetch of a data share."""
     f, name = fetch.fields, fetch.row.name
-    if f["burst_count"] or f["src_rel_mode"] or f["dst_rel_mode"] or name.startswith("GLOBAL_DS"):
+    if f["burst_count"] or f["src_rel_mode"] or f["dst_rel_mode"] or "global" in fetch.row.flags:
         c.unsupported(pc)
     elif name == "LOCAL_DS_WRITE":
         _write(c, fetch, pc)

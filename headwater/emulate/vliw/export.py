@@ -35,7 +35,7 @@ def translate(c: Clause) -> None:
             _pixel(c, n)
     elif cf.row.kind == "RAT":
         _rat(c)
-    elif cf.row.name in program.SCRATCH_ROWS:
+    elif "scratch" in cf.row.flags:
         _scratch(c)
     else:
         _memory(c)

@@ -21,12 +21,6 @@ from headwater.emulate.wave.registers import PART, PART_LANES, PART_MASK, Mask
 from headwater.isa.semantics.model import Node
 from headwater.isa.vliw.model import Fetch
 
-LOADS = frozenset(("LD", "LDFPTR"))
-SAMPLES = frozenset(
-    ("SAMPLE", "SAMPLE_L", "SAMPLE_LB", "SAMPLE_LZ", "SAMPLE_G", "SAMPLE_G_L", "SAMPLE_G_LB", "SAMPLE_G_LZ")
-)
-"""One level of detail is all that a resource has, so that these differ in nothing."""
-
 
 def translate(c: Clause, number: int, fetch: Fetch) -> None:
     """One fetch."""
@@ -185,7 +179,8 @@ def _texture(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
         return None
     if fetch.row.name == "GET_TEXTURE_RESINFO":
         return lambda part: four(c, [Value(c.descriptor(name, field), "u32") for field in ("width", "height", "depth")])
-    if fetch.row.name not in LOADS | SAMPLES:
+    loads = "load" in fetch.row.flags
+    if not loads and not program.samples(fetch.row):
         return None
     watch = Watch(c, pc, "texture", name)
     sampler = c.resources.bindings.samplers.get(f["sampler_id"], NEAREST)
@@ -194,7 +189,7 @@ def _texture(c: Clause, fetch: Fetch, pc: int) -> Callable[[int], Lanes] | None:
     def read(part: int) -> Lanes:
         coordinates = [source(c, f["src_gpr"], f[f"src_sel_{axis}"], part) for axis in "xyz"]
         texture = sampling.Texture(c, name, bound, part, pc, watch)
-        if fetch.row.name in LOADS:
+        if loads:
             return texture.load(coordinates, [n >> 1 for n in offsets])
         normalised = [bool(f[f"coord_type_{axis}"]) for axis in "xyz"]
         return texture.sample(coordinates, normalised, [n / 2 for n in offsets], sampler)

@@ -36,12 +36,6 @@ GRADIENTS = {
 }  # fmt: skip
 """Fetches that compare the pixels of a quad: along x or y; whether for each pixel's own row or column."""
 
-PUSHING = frozenset(("ALU_PUSH_BEFORE",))
-POPPING = {"ALU_POP_AFTER": 1, "ALU_POP2_AFTER": 2}
-LOOP_STARTS = frozenset(("LOOP_START_DX10", "LOOP_START_NO_AL", "LOOP_START"))
-JUMPS = frozenset(("JUMP", "ELSE", "POP_JUMP"))
-LEAVING = frozenset(("LOOP_BREAK", "LOOP_CONTINUE", "ALU_BREAK", "ALU_CONTINUE"))
-SCRATCH_ROWS = frozenset(("MEM_SCRATCH",))
 KCACHE_LINE = 16
 """vec4 of a line of the constant cache."""
 EXPORT_PIXEL = 0
@@ -175,10 +169,24 @@ def target(cf: Cf) -> int:
 
 def goes_elsewhere(cf: Cf) -> bool:
     """Whether the instruction has a target."""
-    name = cf.row.name
-    return (
-        name in JUMPS or name in LOOP_STARTS or name in ("LOOP_END", "LOOP_BREAK", "LOOP_CONTINUE", "CALL", "CALL_FS")
-    )
+    return "branch" in cf.row.flags
+
+
+def leaves(cf: Cf) -> bool:
+    """Whether lanes leave a loop, or a turn of it, by the instruction."""
+    return not cf.row.flags.isdisjoint(("break", "continue"))
+
+
+def popped_after(cf: Cf) -> int:
+    """How many masks are popped after an ALU clause."""
+    flags = cf.row.flags
+    return 2 if "pop2_after" in flags else int("pop_after" in flags)
+
+
+def samples(row: Row) -> bool:
+    """Whether a fetch is a sample that is emulated: of the only level of detail that a resource has, without a
+    comparison."""
+    return "sample" in row.flags and row.flags.isdisjoint(("compare", "gather"))
 
 
 def _check_targets(shader: Shader) -> None:
@@ -199,7 +207,7 @@ def _loops(shader: Shader) -> Loops:
                 raise HeadwaterError(f"control-flow instruction {index} ends a loop that has not begun")
             ends[open_loops.pop()] = index
         around.append(open_loops[-1] if open_loops else None)
-        if cf.row.name in LOOP_STARTS:
+        if "loop" in cf.row.flags:
             open_loops.append(index)
     if open_loops:
         raise HeadwaterError(f"the loop that begins at control-flow instruction {open_loops[-1]} has no end")
@@ -214,16 +222,15 @@ def ends_program(cf: Cf) -> bool:
 def successors(shader: Shader, index: int, loops: Loops) -> set[int]:
     """Where control may be after an instruction, for any of the lanes."""
     cf = shader.cf[index]
-    name = cf.row.name
     result = set() if ends_program(cf) else {index + 1}
     if goes_elsewhere(cf):
         result.add(target(cf))
-    if name in LEAVING:
+    if leaves(cf):
         loop = loops.of(index)
         ends = loops.ends.values() if loop is None else (loop[1],)  # a function's may be any that calls it
         result |= {end + d for end in ends for d in (0, 1)}
-    if name == "RETURN":
-        result |= {at + 1 for at, other in enumerate(shader.cf) if other.row.name in ("CALL", "CALL_FS")}
+    if "return" in cf.row.flags:
+        result |= {at + 1 for at, other in enumerate(shader.cf) if "call" in other.row.flags}
     return {at for at in result if at < len(shader.cf)}
 
 
@@ -235,7 +242,7 @@ def straight(program: Program) -> list[range]:
     for index, cf in enumerate(shader.cf):
         following = successors(shader, index, program.loops)
         loop = program.loops.of(index)
-        if cf.row.name in LEAVING and loop is not None:
+        if leaves(cf) and loop is not None:
             following = {index + 1, loop[1]}
         begins |= following - {index + 1}
         same_lanes = index + 1 < count and not _has_lanes(shader.cf[index + 1])
@@ -257,7 +264,8 @@ def _changes_lanes(cf: Cf) -> bool:
     if cf.row.kind != "CF_ALU":
         return goes_elsewhere(cf) or cf.row.name in ("PUSH", "POP", "RETURN", "KILL")
     kills = any("kill" in op.row.flags or op.update_exec_mask for group in cf.groups for op in group.ops)
-    return kills or cf.row.name in PUSHING | POPPING.keys() | LEAVING | {"ALU_ELSE_AFTER"}
+    pushes = "push_before" in cf.row.flags
+    return kills or pushes or popped_after(cf) > 0 or leaves(cf) or cf.row.name == "ALU_ELSE_AFTER"
 
 
 def _live(
@@ -344,7 +352,7 @@ def _full(shader: Shader, loops: Loops) -> list[bool]:
     """For each instruction whether all lanes of the beginning execute it, as far as it is known."""
     count = len(shader.cf)
     names = {cf.row.name for cf in shader.cf}
-    kills = any("KILL" in row.name for row in _alu_rows(shader)) or "KILL" in names
+    kills = any("kill" in row.flags for row in _alu_rows(shader)) or "KILL" in names
     if kills or names & {"CALL", "CALL_FS", "RETURN", "PUSH", "PUSH_ELSE", "POP_PUSH", "POP_PUSH_ELSE", "POP_JUMP"}:
         return [False] * count
     states: list[_Lanes | None] = [None] * count
@@ -369,16 +377,16 @@ def _after(shader: Shader, index: int, state: _Lanes, loops: Loops) -> list[tupl
     if ends_program(cf):
         return []
     if cf.groups:
-        if name in PUSHING:
+        if "push_before" in cf.row.flags:
             state = _Lanes(state.active, (*state.stack, state.active), state.loops)
         before = state
         if any(op.update_exec_mask for g in cf.groups for op in g.ops):
             state = _Lanes(False, state.stack, state.loops)
-        if name in ("ALU_BREAK", "ALU_CONTINUE"):
-            state = before.left(name == "ALU_CONTINUE")
+        if leaves(cf):
+            state = before.left("continue" in cf.row.flags)
         if name == "ALU_ELSE_AFTER":
             state = _Lanes(False, state.stack, state.loops)
-        return [(following, state.popped(POPPING.get(name, 0)))]
+        return [(following, state.popped(popped_after(cf)))]
     if name == "JUMP":
         none = _Lanes(False, state.stack, state.loops)
         return [(following, state), (target(cf), none.popped(pops))]
@@ -387,7 +395,7 @@ def _after(shader: Shader, index: int, state: _Lanes, loops: Loops) -> list[tupl
         return [(following, none), (target(cf), none.popped(pops))]
     if name == "POP":
         return [(following, state.popped(pops))]
-    if name in LOOP_STARTS:
+    if "loop" in cf.row.flags:
         inside = _Lanes(state.active, state.stack, (*state.loops, (len(state.stack), state.active, state.active)))
         return [(following, inside), (loops.ends[index] + 1, _Lanes(False, state.stack, state.loops))]
     if name == "LOOP_END":
@@ -396,8 +404,8 @@ def _after(shader: Shader, index: int, state: _Lanes, loops: Loops) -> list[tupl
         base, entry, live = state.loops[-1]
         next_trip = _Lanes(live, state.stack[:base], state.loops)
         return [(target(cf), next_trip), (following, _Lanes(entry, state.stack[:base], state.loops[:-1]))]
-    if name in ("LOOP_BREAK", "LOOP_CONTINUE"):
-        left = state.left(name == "LOOP_CONTINUE")
+    if leaves(cf):
+        left = state.left("continue" in cf.row.flags)
         loop = loops.of(index)
         base = left.loops[-1][0] if left.loops else 0
         return [
@@ -481,8 +489,9 @@ def _group(effects: Effects, shader: Shader, group: AluGroup) -> None:
             continue
         if "mova" in op.row.flags:
             effects.write(address_register(op, shader.traits), certain=certain)
-        if op.row.name.startswith("SET_CF_IDX"):
-            effects.write(CF_INDEX + int(op.row.name[-1]), certain=certain)
+        for number, flag in enumerate(("idx0", "idx1")):
+            if flag in op.row.flags:
+                effects.write(CF_INDEX + number, certain=certain)
         if op.update_pred:
             effects.write(PREDICATE, certain=certain)
         if writes_gpr(op, shader.traits) and not op.dst_rel:
@@ -550,7 +559,7 @@ def fetch_writes(fetch: Fetch) -> list[int]:
 
 def reads_scratch(cf: Cf, traits: Traits) -> bool:
     """Whether MEM_SCRATCH reads: TYPE 2 and 3, where those are not acknowledged writes."""
-    return traits.reads_scratch_by_writes and cf.row.name == "MEM_SCRATCH" and cf.fields["type"] >= 2
+    return traits.reads_scratch_by_writes and "scratch" in cf.row.flags and cf.fields["type"] >= 2
 
 
 def _memory(effects: Effects, cf: Cf, traits: Traits) -> None:
@@ -613,12 +622,12 @@ def _constants(shader: Shader) -> dict[int, int]:
 def _resources(shader: Shader) -> set[Name]:
     result: set[Name] = {("constant", bank) for bank in _constants(shader)}
     for cf in shader.cf:
-        f, kind, name = cf.fields, cf.row.kind, cf.row.name
+        f, kind = cf.fields, cf.row.kind
         if kind == "EXPORT" and f["type"] == EXPORT_PIXEL:
             result |= {("output", n) for n in range(f["array_base"], f["array_base"] + f["burst_count"] + 1) if n < 8}
         elif kind == "RAT":
             result.add(("rat", f["rat_id"]))
-        elif kind == "MEM" and name not in SCRATCH_ROWS:
+        elif kind == "MEM" and "scratch" not in cf.row.flags:
             result.add(memory_resource(cf))
         for fetch in cf.fetches:
             if fetch.row.kind == "TEX" and fetch.row.name not in GRADIENTS:
@@ -635,11 +644,11 @@ def is_returning(cf: Cf) -> bool:
 
 def memory_resource(cf: Cf) -> Name:
     """What a write to memory goes to: a stream, a ring, a reduction buffer or global memory, and which of them."""
-    name = cf.row.name
-    if name.startswith("MEM_STREAM"):
-        return "stream", int(name[len("MEM_STREAM")])
-    if name.startswith("MEM_RING"):
-        return "ring", int(name[8:] or 0)
-    if name.startswith("MEM_REDUC"):
-        return "reduction", 0
-    return "global", 0
+    return next((_BUFFERS[flag] for flag in cf.row.flags if flag in _BUFFERS), ("global", 0))
+
+
+_BUFFERS: dict[str, Name] = {
+    "reduction": ("reduction", 0),
+    **{f"{kind}{n}": (kind, n) for kind in ("stream", "ring") for n in range(4)},
+}
+"""Flag of a write to memory -> what it goes to."""

@@ -24,6 +24,7 @@ from headwater.emulate.vliw.operands import (
     SPECIAL,
     slot_operands,
 )
+from headwater.emulate.vliw.program import ends_program, leaves, popped_after
 from headwater.emulate.vliw.reference_memory import Memories
 from headwater.emulate.vliw.registers import AR, PREDICATE, PS, PV, RATS, RETURNED
 from headwater.emulate.wave.evaluate_numpy import Array, Wide, evaluate, flush
@@ -157,7 +158,7 @@ def step(shader: Shader, wave: Wave) -> None:
         raise KernelFault(f"{wave.at:02} {cf.row.mnemonic}: {error}") from None
     wave.clause = None
     wave.executed += 1
-    ends = at < 0 or cf.fields["end_of_program"] or cf.row.name in ("CF_END", "END_PROGRAM")
+    ends = at < 0 or ends_program(cf)
     wave.state = ENDED if ends else AT_BARRIER if waits else RUNNING
     wave.at = max(at, 0)
 
@@ -231,9 +232,8 @@ def _loop_end(shader: Shader, start: int) -> int:
     """The LOOP_END of the loop that begins at an instruction."""
     depth = 0
     for at in range(start, len(shader.cf)):
-        name = shader.cf[at].row.name
-        depth += name.startswith("LOOP_START")
-        depth -= name == "LOOP_END"
+        flags = shader.cf[at].row.flags
+        depth += ("loop" in flags) - ("endloop" in flags)
         if depth == 0:
             return at
     raise KernelFault("a loop has no end")
@@ -254,9 +254,8 @@ def _leave(shader: Shader, wave: Wave, lanes: Array, continues: bool, at: int) -
     depth = 1
     while True:
         at += 1
-        name = shader.cf[at].row.name
-        depth += name.startswith("LOOP_START")
-        depth -= name == "LOOP_END"
+        flags = shader.cf[at].row.flags
+        depth += ("loop" in flags) - ("endloop" in flags)
         if depth == 0:
             return at
 
@@ -304,12 +303,12 @@ def _begun(wave: Wave, cf: Cf) -> Clause:
 def _after_alu(shader: Shader, wave: Wave, cf: Cf, at: int, clause: Clause) -> int:
     """What an ALU clause's instruction does behind it; the next instruction."""
     name = cf.row.name
-    if name in ("ALU_POP_AFTER", "ALU_POP2_AFTER"):
-        _pop(wave, 1 if name == "ALU_POP_AFTER" else 2)
+    if popped := popped_after(cf):
+        _pop(wave, popped)
     elif name == "ALU_ELSE_AFTER":
         _else(wave)
-    elif name in ("ALU_BREAK", "ALU_CONTINUE"):
-        return _leave(shader, wave, clause.before & ~wave.active, name == "ALU_CONTINUE", at)
+    elif leaves(cf):
+        return _leave(shader, wave, clause.before & ~wave.active, "continue" in cf.row.flags, at)
     return at + 1
 
 

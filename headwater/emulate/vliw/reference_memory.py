@@ -22,6 +22,7 @@ from headwater.emulate.vliw.program import (
     memory_resource,
     reads_scratch,
     returned_rat,
+    samples,
 )
 from headwater.emulate.vliw.registers import PIXEL, RETURNED
 from headwater.emulate.wave.evaluate_numpy import Array, evaluate
@@ -244,7 +245,7 @@ def _texture(wave: Wave, one: Fetch, lane: int) -> list[int]:
     if one.row.name == "LD":
         whole = [(x + (n >> 1)) & 0xFFFFFFFF for x, n in zip(coordinates, halves, strict=True)]
         return _texel(texture, whole, None)
-    if not one.row.name.startswith("SAMPLE") or one.row.name.startswith("SAMPLE_C"):
+    if not samples(one.row):
         raise KernelFault(f"{one.row.mnemonic} is not supported")
     sampler = wave.memories.samplers.get(f["sampler_id"], NEAREST)
     places = []
@@ -354,9 +355,9 @@ def _memory(wave: Wave, cf: Cf, lane: int, n: int, lanes: Sequence[int], traits:
     size = f["elem_size"] + 1
     first = (f["array_base"] + n + index) * size
     for c in range(4):
-        if not f["comp_mask"] >> c & 1 or (c >= size and cf.row.name == "MEM_SCRATCH"):
+        if not f["comp_mask"] >> c & 1 or (c >= size and "scratch" in cf.row.flags):
             continue
-        if cf.row.name == "MEM_SCRATCH":
+        if "scratch" in cf.row.flags:
             key = wave.number * LANES + lane, first + c
             if reads_scratch(cf, traits):
                 wave.registers[4 * (f["rw_gpr"] + n) + c, lane] = wave.memories.scratch.get(key, 0)

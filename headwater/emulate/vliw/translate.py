@@ -375,9 +375,9 @@ class _Translator:
         """An ALU clause with what its instruction does before and after; where it goes on if that is decided, else an
         empty string."""
         b, name, pc = self.b, cf.row.name, place(index)
-        if name in reading.PUSHING:
+        if "push_before" in cf.row.flags:
             self.control.push(pc)
-        leaves = name in ("ALU_BREAK", "ALU_CONTINUE")
+        leaves = reading.leaves(cf)
         if leaves:
             b.line(f"store i64 {self._active()}, ptr {self._before()}, align 8")
         segments = self.program.segments[index]
@@ -399,14 +399,14 @@ class _Translator:
                 full = full and not code.narrowed
             if _waits(cf, segment):
                 self._barrier(place(index, segment[-1]), self.program.live[index][number])
-        if name in reading.POPPING:
-            self.control.pop(reading.POPPING[name], pc)
+        if popped := reading.popped_after(cf):
+            self.control.pop(popped, pc)
         elif name == "ALU_ELSE_AFTER":
             self.control.otherwise(0, pc)
         elif leaves:
             before = b.emit(f"load i64, ptr {self._before()}, align 8")
             lanes = b.emit(f"and i64 {before}, {b.emit(f'xor i64 {self._active()}, -1')}")
-            b.branch(self.control.leave(lanes, name == "ALU_CONTINUE", pc), self.loop_end(index), following)
+            b.branch(self.control.leave(lanes, "continue" in cf.row.flags, pc), self.loop_end(index), following)
             return ""
         return following
 
@@ -493,7 +493,7 @@ def _loop_end(t: _Translator, index: int, cf: Cf, following: str) -> None:
 
 
 def _leave(t: _Translator, index: int, cf: Cf, following: str) -> None:
-    left = t.control.leave(t._active(), cf.row.name == "LOOP_CONTINUE", place(index))
+    left = t.control.leave(t._active(), "continue" in cf.row.flags, place(index))
     t.b.branch(left, t.loop_end(index), following)
 
 
@@ -507,7 +507,7 @@ def _return(t: _Translator, index: int, cf: Cf, following: str) -> None:
     b = t.b
     b.declare("declare hidden i64 @hw_cf_return(ptr)")
     result = b.emit("call i64 @hw_cf_return(ptr %frame)")
-    calls = [at + 1 for at, other in enumerate(t.kernel.shader.cf) if other.row.name == "CALL"]
+    calls = [at + 1 for at, other in enumerate(t.kernel.shader.cf) if "call" in other.row.flags]
     cases = " ".join(f"i64 {at}, label %cf.{at}" for at in calls)
     b.line(f"switch i64 {result}, label %wave.ended [i64 -1, label %{following} {cases}]")
 

@@ -108,6 +108,13 @@ def alu(generation: str, name: str) -> Row:
     raise KeyError(name)
 
 
+@cache
+def names(kinds: tuple[str, ...], *flags: str) -> frozenset[str]:
+    """The operations of some kinds, of whatever generation, that have one of the flags, or all if none is given."""
+    found = (_row(file, line) for file in dict.fromkeys(_FILE_OF_KIND[kind] for kind in kinds) for line in _lines(file))
+    return frozenset(row.name for row in found if row.kind in kinds and (not flags or not row.flags.isdisjoint(flags)))
+
+
 def rows(generation: str | None = None) -> Iterator[Row]:
     """All rows (of one generation), in the files' order. For tests and documentation, not for the warm path."""
     for file in _COLUMNS:

@@ -10,8 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headwater.isa.vliw.compiler.fold import THREE_SOURCES
-from headwater.isa.vliw.compiler.ir import Clause, Exit, If, Loop, Op, Region, Use, Value
+from headwater.isa.vliw.compiler.ir import THREE_SOURCES, Clause, Exit, If, Loop, Op, Region, Use, Value
 from headwater.isa.vliw.compiler.liveness import Gaps, Liveness, add, overlap
 from headwater.isa.vliw.compiler.target import Target
 from headwater.isa.vliw.model import CLAUSE_TEMPORARIES
@@ -63,7 +62,7 @@ class _Shadow:
             for group in clause.groups:
                 for slot in group.filled:
                     self.read |= {s.item for s in slot.sources if type(s.item) is Value}
-                    if slot.result is not None and slot.op.name in _ALWAYS_WRITE:
+                    if slot.result is not None and slot.op.name in THREE_SOURCES:
                         self.always_written.add(slot.result)
             for op in clause.ops:
                 self.read |= {use.ref for use in op.uses if type(use.ref) is Value}
@@ -108,9 +107,6 @@ class _Shadow:
                     self.clause_of[value] = -1
         self.gaps[name] = made
         return made
-
-
-_ALWAYS_WRITE = THREE_SOURCES | {"FMA_64", "MULADD_64"}
 
 
 def _clauses(region: Region) -> Iterator[Clause]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headwater.isa.vliw.compiler import fold
-from headwater.isa.vliw.compiler.ir import ALU, WIDE, Const, Op, Ref, Region, Special, Use, Value
+from headwater.isa.vliw.compiler.ir import ALU, THREE_SOURCES, WIDE, Const, Op, Ref, Region, Special, Use, Value
 from headwater.isa.vliw.compiler.target import Target
 
 ZERO = Const(0)
@@ -83,7 +83,7 @@ class Builder:
         """As `alu`, of a list of operands."""
         while True:
             uses = fold.with_modifiers(name, uses)
-            if name in fold.THREE_SOURCES and any(use.abs for use in uses):  # which have no such modifier
+            if name in THREE_SOURCES and any(use.abs for use in uses):  # which have no such modifier
                 uses = [Use(self.made("MOV", [use])) if use.abs else use for use in uses]
             bits = fold.constant(name, uses, clamp, omod)
             if bits is not None:

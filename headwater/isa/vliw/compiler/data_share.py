@@ -11,7 +11,7 @@ from collections.abc import Callable
 from headwater.il.model import Instruction, Operand
 from headwater.il.table import operations
 from headwater.isa.vliw.compiler.build import ZERO, number
-from headwater.isa.vliw.compiler.ir import FETCH, Op, Ref, Use, Value
+from headwater.isa.vliw.compiler.ir import FETCH, RETURNING, Op, Ref, Use, Value
 from headwater.isa.vliw.compiler.memory import coordinates, masked, struct_address
 from headwater.isa.vliw.compiler.operands import Lowering
 
@@ -57,7 +57,7 @@ def _lds_op(lowering: Lowering, name: str, address: Ref, offset: int, data: list
     b = lowering.builder
     beyond = offset - offset % _OFFSETS if offset >= _OFFSETS else 0
     base = b.alu("ADD_INT", address, number(beyond)) if beyond else address
-    result = Value() if name.endswith("_RET") else None
+    result = Value() if name in RETURNING else None
     fields = {"lds_offset": (offset - beyond) // 4}
     op = Op(name, [Use(base), *(Use(ref) for ref in data)], [result], fields=fields, order="lds", effect=effect)
     b.add(op)
@@ -108,7 +108,7 @@ def _lds_small(lowering: Lowering, made: Instruction) -> None:
     if lowering.facts.lds_strides.get(made.number("id")) is not None:
         which = made.number("id")
         raise lowering.error(f"{made.mnemonic}: LDS {which} has a structure", f"dcl_lds_id({which}) bytes")
-    loads = name.endswith("_RET")
+    loads = name in RETURNING
     address, *data = (lowering.read(operand, "U", 0).ref for operand in made.operands[loads:])
     found = _lds_op(lowering, name, address, base, data, effect=not loads)
     if found is not None:
@@ -239,7 +239,7 @@ def _gds(lowering: Lowering, made: Instruction, name: str, operands: tuple[Opera
     address = _gds_address(lowering, made, operands[0])
     data = [lowering.read(operand, "U", 0).ref for operand in operands[1:]]
     uses = [Use(b.register(ref)) for ref in (address, *(data[k] for k in order))]
-    returns = name.endswith("_RET")
+    returns = name in RETURNING
     results: list[Value | None] = [Value()] if returns else []
     lowering.versions += 1
     op = b.add(Op(name, uses, results, FETCH, order="gds", effect=name != "GDS_READ_RET"))

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from headwater.errors import LimitError
 from headwater.isa.vliw import table
 from headwater.isa.vliw.compiler.allocate import Registers
-from headwater.isa.vliw.compiler.fold import THREE_SOURCES
 from headwater.isa.vliw.compiler.ir import (
+    GLOBAL,
+    PREDICATES,
     Clause,
     Const,
     Exit,
@@ -282,14 +283,14 @@ class _Emitter:
             sources = [Source(at, fields["chan"], rel=indexed or shared)]
         if slot.result is not None:
             dst_chan = slot.result.chan
-        predicate = op.name.startswith("PRED_")
+        predicate = op.name in PREDICATES
         return AluOp(
             row,
             slot.slot,
             tuple(sources[: row.nsrc]),
             dst_gpr=dst_gpr,
             dst_chan=dst_chan,
-            write=write or op.name in THREE_SOURCES or row.kind == "OP3",
+            write=write or row.kind == "OP3",
             dst_rel=relative,
             index_mode=(SHARED_INDEXED if indexed else SHARED) if shared else 0,
             clamp=op.clamp,
@@ -337,7 +338,7 @@ class _Emitter:
             fields |= {f"dst_wr_{'xyzw'[k]}": int(k in written) for k in range(4)}
             return Fetch(self.row("MEM_DSR", op.name), fields)
         fields |= {f"dst_sel_{'xyzw'[k]}": written.get(k, _MASKED) for k in range(4)}
-        if op.name.startswith("GDS_"):
+        if op.name in GLOBAL:
             fields |= {f"src_sel_{'xyz'[k]}": s for k, s in enumerate(selects)}
             return Fetch(self.row("GDS", op.name), fields)
         if op.name == "FETCH":
@@ -383,13 +384,12 @@ class _Emitter:
         if index:
             assert type(index[0]) is Value
             fields["index_gpr"] = self.registers.gpr[index[0]]
-        if op.name.startswith("RAT "):
+        if op.name == "MEM_RAT":
             returns = fields.pop("returns")
             cacheless = fields.pop("cacheless")
             if returns or (self.acknowledge and op.order == "global"):
                 fields["type"] = _WRITE_INDEXED_ACK
                 fields["mark"] = 1
-            fields["rat_inst"] = self.row("RAT_INST", op.name.removeprefix("RAT ")).opcodes[self.target.generation]
             self.add(_Item("MEM_RAT_CACHELESS" if cacheless else "MEM_RAT", "RAT", fields, lines=(op.line,)))
             if returns and not self.acknowledge:
                 self.add(_Item("WAIT_ACK"))

@@ -10,7 +10,8 @@ import math
 import struct
 from collections.abc import Callable
 
-from headwater.isa.vliw.compiler.ir import ALU, Const, Op, Ref, Use, Value
+from headwater.isa.vliw import table
+from headwater.isa.vliw.compiler.ir import ALU, THREE_SOURCES, Const, Op, Ref, Use, Value
 
 ALL_ONES = 0xFFFFFFFF
 SIGN = 0x80000000
@@ -18,22 +19,13 @@ ONE = 0x3F800000
 _FLOAT = struct.Struct("<f")
 _BITS = struct.Struct("<I")
 
-COMMUTATIVE = frozenset(
-    "ADD MUL MUL_IEEE MAX_DX10 MIN_DX10 AND_INT OR_INT XOR_INT ADD_INT MAX_INT MIN_INT MAX_UINT MIN_UINT "
-    "MULLO_INT MULHI_INT MULLO_UINT MULHI_UINT SETE_INT SETNE_INT SETE_DX10 SETNE_DX10 SETE SETNE".split()
-)
+COMMUTATIVE = table.names(("OP2",), "commutes")
 FLOAT_SOURCES = frozenset(
     "ADD MUL MUL_IEEE MAX MIN MAX_DX10 MIN_DX10 SETE SETGT SETGE SETNE SETE_DX10 SETGT_DX10 SETGE_DX10 SETNE_DX10 "
     "FRACT TRUNC CEIL RNDNE FLOOR FLT_TO_INT FLT_TO_UINT EXP_IEEE LOG_IEEE LOG_CLAMPED RECIP_IEEE RECIPSQRT_IEEE "
     "SQRT_IEEE SIN COS MULADD MULADD_IEEE FMA DOT4 DOT4_IEEE MOV FLT_TO_INT_TRUNC FLT_TO_INT_FLOOR".split()
 )
 """Operations all of whose sources are floats: they take the modifiers of a negation or absolute value."""
-
-THREE_SOURCES = frozenset(
-    "MULADD MULADD_IEEE FMA CNDE CNDGT CNDGE CNDE_INT CNDGT_INT CNDGE_INT BFE_UINT BFE_INT BFI_INT BIT_ALIGN_INT "
-    "BYTE_ALIGN_INT MULADD_UINT24 MULADD_INT24 SAD_ACCUM_UINT SAD_ACCUM_HI_UINT LERP_UINT MUL_LIT".split()
-)
-"""Encoded as OP3: no absolute values, no output modifier but the clamp."""
 
 MASKS = frozenset(
     "SETE_INT SETNE_INT SETGT_INT SETGE_INT SETGT_UINT SETGE_UINT SETE_DX10 SETNE_DX10 SETGT_DX10 SETGE_DX10".split()

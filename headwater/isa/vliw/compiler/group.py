@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from headwater.isa.vliw import table
 from headwater.isa.vliw.compiler import fold
 from headwater.isa.vliw.compiler.ir import (
+    LOCAL,
     PAIRED,
     QUADS,
     Const,
@@ -26,7 +27,19 @@ from headwater.isa.vliw.compiler.ir import (
     Window,
 )  # fmt: skip
 from headwater.isa.vliw.compiler.target import Target
-from headwater.isa.vliw.model import HALF, LDS_OQ_A_POP, LDS_OQ_B_POP, MINUS_ONE_INT, ONE, ONE_INT, PS, PV, ZERO, T
+from headwater.isa.vliw.model import (
+    ALU_KINDS,
+    HALF,
+    LDS_OQ_A_POP,
+    LDS_OQ_B_POP,
+    MINUS_ONE_INT,
+    ONE,
+    ONE_INT,
+    PS,
+    PV,
+    ZERO,
+    T,
+)
 
 _VECTOR = ((0, 1, 2), (0, 2, 1), (1, 2, 0), (1, 0, 2), (2, 0, 1), (2, 1, 0))
 _SCALAR = ((2, 1, 0), (1, 2, 2), (2, 1, 2), (2, 2, 1))
@@ -80,7 +93,7 @@ class Packer:
                 known = "pair"
             elif name in ("DOT4", "DOT4_IEEE"):
                 known = "dot"
-            elif name.startswith("LDS_") or (name == "MOVA_INT" and self.target.traits.address_registers > 1):
+            elif name in LOCAL or (name == "MOVA_INT" and self.target.traits.address_registers > 1):
                 known = "x"  # of four address registers the slot of a MOVA chooses, and operands name AR.x
             else:
                 known = table.alu(self.target.generation, name).slots[self.target.generation]
@@ -115,7 +128,7 @@ class Packer:
     def place(self, op: Op) -> bool:
         """Put an operation into the group, if it has room for it."""
         group = self.group
-        exclusive = op.name.startswith(_EXCLUSIVE)
+        exclusive = op.name in _EXCLUSIVE
         if exclusive and group.exclusive:
             return False
         for slots in self._choices(op):
@@ -180,7 +193,7 @@ class Packer:
             if kind != "vec" and self.slots == 5 and taken[T] is None:
                 # The hardware gives an operation to slot t only if the vector slot of its component is taken.
                 free = range(4) if kind == "trans" else [c for c in range(4) if taken[c] is not None]
-                if kind == "trans" or not op.name.startswith(_VECTOR_ONLY):
+                if kind == "trans" or op.name not in _VECTOR_ONLY:
                     places += [(T, c) for c in self._chans(result, free)[:2]]
         if not places:
             return []
@@ -292,8 +305,9 @@ class Packer:
         return len(ports) <= traits.constant_reads
 
 
-_EXCLUSIVE = ("PRED_", "KILL", "MOVA", "LDS_", "GROUP_BARRIER")
-_VECTOR_ONLY = ("PRED_", "KILL", "MOVA", "GROUP_BARRIER")
+_VECTOR_ONLY = table.names(ALU_KINDS, "pred", "kill", "mova", "barrier")
+_EXCLUSIVE = _VECTOR_ONLY | LOCAL
+"""Operations of which a group has one."""
 _QUEUES = ((LDS_OQ_A_POP, 0), (LDS_OQ_B_POP, 0))
 _NOT_FORWARDED = PAIRED | QUADS
 

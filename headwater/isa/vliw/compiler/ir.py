@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
+from headwater.isa.vliw import table
+from headwater.isa.vliw.model import ALU_KINDS
+
 
 class Value:
     """A component of a register, of any lane.
@@ -97,11 +100,19 @@ FETCH = "fetch"  # an instruction of a fetch clause
 MEMORY = "memory"  # a control-flow instruction that exports or writes
 PREDICATE = "predicate"  # the condition of an if or break: the last operation of its block
 
-PAIRED = frozenset(
-    "ADD_64 MIN_64 MAX_64 FRACT_64 LDEXP_64 FLT32_TO_FLT64 FLT64_TO_FLT32 SETE_64 SETNE_64 SETGT_64 SETGE_64".split()
-)
-QUADS = frozenset(("MUL_64", "FMA_64", "MULADD_64"))
+PAIRED, QUADS = table.names(ALU_KINDS, "pair"), table.names(ALU_KINDS, "quad")
 """Operations on doubles in two slots (x y or z w) and in four."""
+THREE_SOURCES = table.names(("OP3",))
+"""Operations without absolute values, and with no output modifier but the clamp; they always write."""
+PREDICATES = table.names(ALU_KINDS, "pred")
+LOCAL, GLOBAL = table.names(("LDS",)), table.names(("GDS",))
+"""Operations on the local and the global data share."""
+QUEUED = table.names(("LDS",), "returns")
+"""Operations on the local data share that put values into the output queues."""
+RETURNING = table.names(("LDS", "GDS"), "returns")
+"""Operations on data shares that return what they held."""
+INDEXED_READS, INDEXED_WRITES = frozenset(("ARRAY_READ", "SHARED_READ")), frozenset(("ARRAY_WRITE", "SHARED_WRITE"))
+"""The compiler's own operations: accesses of an array in registers, which become moves (`schedule`)."""
 
 
 @dataclass(slots=True, eq=False, repr=False)

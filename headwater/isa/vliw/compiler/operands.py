@@ -12,6 +12,7 @@ from collections.abc import Callable
 from headwater.errors import SourceError, Span
 from headwater.il.checker import POSITION_KINDS, THREAD_KINDS, Facts
 from headwater.il.model import Index, Instruction, Operand, Program, Register
+from headwater.isa.vliw import table
 from headwater.isa.vliw.compiler import divide
 from headwater.isa.vliw.compiler.build import ONE, ZERO, Builder, magnitude, multiply_add, negated, number, real, sign
 from headwater.isa.vliw.compiler.environment import Environment
@@ -328,10 +329,13 @@ def access_target(
     lowering: Lowering, name: str, rat: int, data: dict[int, Ref], index: list[Ref], *, cacheless: bool = False
 ) -> Op:
     """An operation on a random access target; ``cacheless``: it goes past the caches."""
-    fields = {"rat_id": rat, "type": WRITE_INDEXED, "returns": int(name.endswith("_RTN"))}
+    row = table.named(lowering.target.generation, "RAT_INST", name)
+    assert row is not None, f"{lowering.target.generation} has no {name}"
+    opcode = row.opcodes[lowering.target.generation]
+    fields = {"rat_id": rat, "rat_inst": opcode, "type": WRITE_INDEXED, "returns": int("returns" in row.flags)}
     if name == "STORE_TYPED":
         fields["elem_size"] = 3
-    op = write_memory(lowering, f"RAT {name}", data, index, fields)
+    op = write_memory(lowering, "MEM_RAT", data, index, fields)
     op.fields = {**(op.fields or {}), "cacheless": int(cacheless)}
     return op
 

@@ -13,6 +13,7 @@ from headwater.isa.vliw.compiler.ir import (
     FETCH,
     MEMORY,
     PREDICATE,
+    THREE_SOURCES,
     WIDE,
     Const,
     Exit,
@@ -326,7 +327,7 @@ class _Rewriter:
         if source is None or use.neg or use.abs or source.name not in _FLOAT_RESULTS or source.fields:
             return False
         assert type(use.ref) is Value
-        if self.counts.get(use.ref, 0) != 1 or (op.omod and source.name in fold.THREE_SOURCES):
+        if self.counts.get(use.ref, 0) != 1 or (op.omod and source.name in THREE_SOURCES):
             return False
         op.result.alias = self.builder.made(source.name, source.uses, op.clamp, op.omod)
         return True
@@ -397,7 +398,7 @@ class _Rewriter:
 
 _PURE_KINDS = (
     fold.FLOAT_SOURCES
-    | fold.THREE_SOURCES
+    | THREE_SOURCES
     | fold.MASKS
     | frozenset(
         "AND_INT OR_INT XOR_INT NOT_INT ADD_INT SUB_INT MAX_INT MIN_INT MAX_UINT MIN_UINT LSHL_INT LSHR_INT ASHR_INT "

@@ -199,7 +199,8 @@ def _exits(loop: Loop) -> list[_Stays]:
         if op is None or len(op.uses) != 2 or any(use.neg or use.abs for use in op.uses):
             continue
         a, b = (use.ref for use in op.uses)
-        name, unsigned = op.name, op.name.endswith("_UINT")
+        name = op.name
+        unsigned = name in ("SETGE_UINT", "SETGT_UINT")
         if (name, leaves) in (("SETE_INT", True), ("SETNE_INT", False)):
             found += [_Stays(a, "!=", b), _Stays(b, "!=", a)]
         elif name in ("SETGE_INT", "SETGE_UINT"):  # on while a < b, or b < a + 1

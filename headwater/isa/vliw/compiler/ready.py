@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable
 from typing import TypeAlias
 
-from headwater.isa.vliw.compiler.ir import Op, Special, Value
+from headwater.isa.vliw.compiler.ir import QUEUED, Op, Special, Value
 
 
 class Node:
@@ -36,7 +36,7 @@ class Node:
         """What has to come in the same clause: the accesses by an address register's load, the takers of an LDS read's
         results."""
         name = self.op.name
-        if name == "MOVA_INT" or (name.startswith("LDS_") and name.endswith("_RET")):
+        if name == "MOVA_INT" or name in QUEUED:
             return [n for n in self.strict if n.op.relative in ("read", "write") or pops(n.op)]
         return []
 

@@ -11,12 +11,18 @@ import heapq
 from collections.abc import Container
 
 from headwater.errors import LimitError, Span
+from headwater.isa.vliw import table
 from headwater.isa.vliw.compiler.group import Packer
 from headwater.isa.vliw.compiler.ir import (
     ALU,
     FETCH,
+    GLOBAL,
+    INDEXED_READS,
+    INDEXED_WRITES,
+    LOCAL,
     MEMORY,
     PREDICATE,
+    QUEUED,
     WIDE,
     Clause,
     Const,
@@ -34,7 +40,7 @@ from headwater.isa.vliw.compiler.ir import (
 from headwater.isa.vliw.compiler.liveness import Liveness, holds
 from headwater.isa.vliw.compiler.ready import Node, Ready, pops
 from headwater.isa.vliw.compiler.target import Target
-from headwater.isa.vliw.model import LDS_OQ_A_POP, LDS_OQ_B_POP
+from headwater.isa.vliw.model import ALU_KINDS, LDS_OQ_A_POP, LDS_OQ_B_POP
 
 _FETCH_HEIGHT = 24
 """What a fetch adds to the way to the block's end, in groups: a change of clause and the cache's latency."""
@@ -44,6 +50,8 @@ _FILLED_SHARE = 0.8
 """Of a work-item's components: what may be live before slots of a group stay empty rather than take further ones."""
 _WIDEST_GROUP = 7
 """64-bit words of a group: five operations, four literals."""
+_BY_VERTEX_CACHE = table.names(("VTX", "MEM_RD", "MEM_DSR", "MEM_DSW"))
+"""What the vertex cache fetches, on chips that have one."""
 _MOST_USERS = 16
 """Accesses by one load of the address register: all of them have to be in its clause."""
 _MOST_BETWEEN = 8
@@ -265,9 +273,9 @@ class _Block:
 
     def fetch_kind(self, op: Op) -> str:
         """Which clause a fetch belongs to: chips without a vertex cache fetch vertices by the texture units."""
-        if op.name.startswith("GDS_"):
+        if op.name in GLOBAL:
             return "gds"
-        vertex = op.name in ("FETCH", "READ_SCRATCH", "LOCAL_DS_READ", "LOCAL_DS_WRITE")
+        vertex = op.name in _BY_VERTEX_CACHE
         return "vtx" if vertex and self.target.has_flow("VTX") else "tex"
 
     def fetch_clause(self) -> None:
@@ -451,14 +459,14 @@ def _expanded(ops: list[Op], remaining: dict[Value, int]) -> list[Op]:
     users = 0
     read: set[tuple[int, int]] = set()  # the constants' element that the accesses by one load of it share
     for at, op in enumerate(ops):
-        if op.name in ("ARRAY_READ", "ARRAY_WRITE", "SHARED_READ", "SHARED_WRITE"):
+        if op.name in INDEXED_READS | INDEXED_WRITES:
             index = op.uses[-1]
             fields = dict(op.fields or {})
             order = f"{op.order} {fields['chan']}"
             access = Op(
                 "MOV", op.uses[:-1], list(op.results), fields=fields, order=order, effect=op.effect, line=op.line
             )
-            what = "read" if op.name.endswith("_READ") else "write"
+            what = "read" if op.name in INDEXED_READS else "write"
             if type(index.ref) is Const:
                 fields["base"] += index.ref.bits
                 access.relative = f"direct {what}"
@@ -473,7 +481,7 @@ def _expanded(ops: list[Op], remaining: dict[Value, int]) -> list[Op]:
             found.append(access)
             continue
         address = None
-        if op.name.startswith("LDS_") and op.name.endswith("_RET"):
+        if op.name in QUEUED:
             found.append(Op(op.name, op.uses, [], fields=op.fields, order=op.order, effect=True, line=op.line))
             queues = (LDS_OQ_A_POP, LDS_OQ_B_POP)
             for k, (queue, result) in enumerate(zip(queues, op.results, strict=False)):
@@ -488,7 +496,7 @@ def _expanded(ops: list[Op], remaining: dict[Value, int]) -> list[Op]:
     return found
 
 
-_NEVER_POPS = ("LDS_", "ARRAY_", "KILL", "MOVA", "GROUP_")
+_NEVER_POPS = LOCAL | table.names(ALU_KINDS, "kill", "mova", "barrier") | {"ARRAY_READ", "ARRAY_WRITE"}
 
 
 def _reader(
@@ -502,7 +510,7 @@ def _reader(
     between = 0
     for k in range(at + 1, len(ops)):
         op = ops[k]
-        if op.kind in (FETCH, MEMORY) or op.name == "FENCE" or op.name.startswith(_NEVER_POPS):
+        if op.kind in (FETCH, MEMORY) or op.name == "FENCE" or op.name in _NEVER_POPS:
             return None
         constants = any(type(u.ref) is Kcache for u in op.uses)
         if any(use.ref is value for use in op.uses):
@@ -591,7 +599,7 @@ def _graph(ops: list[Op], test: Op | None) -> list[Node]:
             assert issue is not None
             _owed(node, issue, takers, seen_of_issues)
             takers.add(node)
-        if op.name.startswith("LDS_") and op.name.endswith("_RET"):
+        if op.name in QUEUED:
             issue = node
     if test is not None:
         node = Node(test, len(ops))
