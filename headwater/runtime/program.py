@@ -106,7 +106,13 @@ class Program(Generic[K]):
             raise TypeError(f"{self!r} does not come from headwater.compile: it cannot be pickled")
         return origin
 
-    def __getitem__(self, name: str) -> K:
+    def __getitem__(self, name: Any) -> K:
+        if not isinstance(name, str):
+            only = next(iter(self.kernels), "kernel")
+            raise UsageError(
+                f"{self.filename}: a program's kernels are found by their names, not by {name!r:.60}",
+                hint=f"to launch one: program[{only!r}][{name!r:.60}](…)",
+            )
         if name not in self.kernels:
             raise unknown_kernel(name, list(self.kernels), self.filename)
         return self.kernels[name]

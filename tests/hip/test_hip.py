@@ -57,6 +57,20 @@ __global__ void divergent_votes(unsigned long long *out, const int *in) {
   if (in[i] & 1) out[i] = __ballot(in[i] > 0);
 }
 
+// Branches of which some lanes' way through the later ones follows from the earlier ones.
+__global__ void votes_in_branches(unsigned long long *out, const int *in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, v = in[i];
+  unsigned long long some = 0, active = 0, either;
+  if (v & 1) some = __ballot(v > 2);
+  if (v & 1) {
+    if (v > 3) active = __activemask();
+    else active = ~__activemask();
+  }
+  if (v > 0) either = __ballot(v > 4);
+  else either = __ballot(v < -4);
+  out[3 * i] = some, out[3 * i + 1] = active, out[3 * i + 2] = either;
+}
+
 __global__ void histogram(unsigned *bins, float *most, const float *x, int n) {
   __shared__ unsigned mine[16];
   if (threadIdx.x < 16) mine[threadIdx.x] = 0;
@@ -180,6 +194,20 @@ def test_votes_of_some_lanes(program):
     program.divergent_votes[(64,), (64,)](out, WHOLE)
     odd = (WHOLE[:64] & 1) != 0
     assert (out == np.where(odd, np.uint64(ballot(odd & (WHOLE[:64] > 0))), np.uint64(0))).all()
+
+
+def test_votes_in_branches_that_follow_from_each_other(program):
+    """LLVM would give the lanes that need less of a vote a shorter copy of it, before the others have voted."""
+    out = np.zeros((256, 3), np.uint64)
+    program.votes_in_branches[(256,), (128,)](out, WHOLE)
+    for wave, found in zip(WHOLE.reshape(4, 64), out.reshape(4, 64, 3), strict=True):
+        odd, positive, all_lanes = (wave & 1) != 0, wave > 0, (1 << 64) - 1
+        some = np.where(odd, np.uint64(ballot(odd & (wave > 2))), np.uint64(0))
+        active = np.uint64(ballot(odd & (wave > 3))), np.uint64(all_lanes ^ ballot(odd & (wave <= 3)))
+        either = np.uint64(ballot(wave > 4)), np.uint64(ballot(wave < -4))
+        np.testing.assert_array_equal(found[:, 0], some)
+        np.testing.assert_array_equal(found[:, 1], np.where(odd, np.where(wave > 3, *active), np.uint64(0)))
+        np.testing.assert_array_equal(found[:, 2], np.where(positive, *either))
 
 
 def test_atomics(program):

@@ -103,6 +103,11 @@ def test_forgotten_size_is_explained(prog) -> None:
         prog.scale(np.ones(4, np.float32), 2)
 
 
+def test_a_size_after_a_program_instead_of_a_kernel_is_explained(prog) -> None:
+    with pytest.raises(UsageError, match=r"found by their names, not by 64\n.*program\['\w+'\]\[64\]"):
+        prog[64]
+
+
 def test_arguments_by_name(prog) -> None:
     a = np.ones(8, np.float32)
     prog.scale[(8,), None](a, s=5)

@@ -30,8 +30,10 @@ __HW_WAVE void __hw_wave_barrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 #else
-#define __HW_WAVE static __device__ inline __attribute__((always_inline))
-extern "C" __device__ void __hw_in_step_64x1();
+#define __HW_WAVE static __device__ inline __attribute__((always_inline, convergent))
+/* Where the work-items of a wavefront are together. It is convergent, so that LLVM neither copies what is around it for some
+   of them, nor moves it out of a branch: between an exchange's writes and reads, and after these, as well. */
+extern "C" __device__ __attribute__((convergent)) void __hw_in_step_64x1();
 static __shared__ uint __hw_exchange[4096];
 static __shared__ uint __hw_votes[2][64];
 __HW_WAVE uint __lane_id() { return __hw_item() & 63; }
@@ -39,7 +41,10 @@ __HW_WAVE uint __hw_from(uint x, uint lane) {
   __hw_in_step_64x1();
   volatile uint *place = __hw_exchange + (__hw_item() & ~63u);
   place[__lane_id()] = x;
-  return place[lane & 63];
+  __hw_in_step_64x1();
+  uint result = place[lane & 63];
+  __hw_in_step_64x1();
+  return result;
 }
 __HW_WAVE unsigned long long __ballot(int x) {
   __hw_in_step_64x1();
@@ -51,7 +56,10 @@ __HW_WAVE unsigned long long __ballot(int x) {
     __hip_atomic_fetch_or(lane < 32 ? &__hw_votes[0][wave] : &__hw_votes[1][wave], 1u << (lane & 31), __ATOMIC_RELAXED,
                           __HIP_MEMORY_SCOPE_WORKGROUP);
   }
-  return (unsigned long long)*high << 32 | *low;
+  __hw_in_step_64x1();
+  unsigned long long result = (unsigned long long)*high << 32 | *low;
+  __hw_in_step_64x1();
+  return result;
 }
 __HW_WAVE void __hw_wave_barrier() {
   __hw_in_step_64x1();
