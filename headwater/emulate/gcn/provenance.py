@@ -15,6 +15,7 @@ from headwater.emulate.gcn.dispatch import abi_of
 from headwater.emulate.gcn.program import Program, effects, keeps_old, live_before_each, meaning, registers
 from headwater.isa.gcn.model import PRIVATE_BASE, PRIVATE_LIMIT, SHARED_BASE, SHARED_LIMIT, Instruction, Register, Row
 from headwater.isa.gcn.semantics import semantics
+from headwater.isa.semantics.model import Node
 
 if TYPE_CHECKING:
     from headwater.emulate.gcn.program import BasicBlock
@@ -30,7 +31,6 @@ _VECTOR = 256
 """Where vector registers begin in a state, accumulation registers behind them: see `program.Effects`."""
 _APERTURES = frozenset({SHARED_BASE, SHARED_LIMIT, PRIVATE_BASE, PRIVATE_LIMIT})
 _MEMORY = frozenset({"SMEM", "SMRD", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG", "DS"})
-_SUMS = ("add", "sub", "mad")
 _HIDDEN_NUMBERS = ("offset", "block_count", "group_size", "remainder", "grid_dims", "lds_size", "none")
 
 State = dict[int, int]
@@ -119,7 +119,7 @@ class _Follow:
             # Which of the registers M0 means is not known.
             sources = [_any(state, registers(e.scalar_read), registers(e.vector_read))]
         what = meaning(instruction)
-        found = _sum(sources) if any(part in instruction.row.name for part in _SUMS) else _union(sources)
+        found = _sum(sources) if instruction.row.once("sums", _is_sum) else _union(sources)
         if found & _KERNARG and not instruction.row.once("moves", _moves):
             found = found & ~_KERNARG | _NEAR_KERNARG
         targets = [d for d in instruction.dests if d.type != "mask"]
@@ -194,6 +194,22 @@ def _moves(row: Row) -> bool:
     while node is not None and node.op in ("as", "first_lane"):
         node = node.args[0]
     return node is not None and node.op == "operand"
+
+
+def _is_sum(row: Row) -> bool:
+    """Whether an operation's result, if it is not clamped, is a sum or difference of operands, which may be scaled."""
+    values = dict(semantics(row).assignments)
+    node = values.get("D") or values.get("SDST")
+    while node is not None and node.op in ("as", "convert", "select"):
+        node = node.args[-1]
+    return node is not None and node.op in ("add", "sub") and _is_linear(node)
+
+
+def _is_linear(node: Node) -> bool:
+    """Whether a value is made of operands and numbers by additions, and of products."""
+    if node.op in ("operand", "constant", "mul", "shl"):
+        return True
+    return node.op in ("as", "convert", "add", "sub") and all(map(_is_linear, node.args))
 
 
 def _union(parts: Iterable[int]) -> int:

@@ -104,8 +104,15 @@ class Semantics:
     def atomic(self) -> str:
         """LLVM's ``atomicrmw`` operation that MEM's new value is, with DATA as its operand, or an empty string: then it
         is an expression over MEM and the operands."""
-        node = self._new_memory
-        return _atomic(node) if node else ""
+        if self._new_memory is None:
+            return ""
+        node, update = _settled(self._new_memory), self.update
+        if update == "xchg":
+            return update if node.name == "DATA" else ""
+        if is_float(node.type) or [_plain(arg) for arg in node.args] != ["MEM", "DATA"]:
+            return ""
+        unsigned = update in ("inc_wrap", "dec_wrap") or (update in ("min", "max") and node.type[0] == "u")
+        return f"u{update}" if unsigned else update
 
     @property
     def update(self) -> str:
@@ -220,19 +227,6 @@ class Mode:
     def rounding(self, type_: str) -> int:
         """The rounding mode that holds for a float type."""
         return self.round32 if type_ == "f32" else self.round16_64
-
-
-def _atomic(node: Node) -> str:
-    """The ``atomicrmw`` operation of MEM's new value."""
-    node = _settled(node)
-    if node.op == "operand" and node.name == "DATA":
-        return "xchg"
-    if [_plain(arg) for arg in node.args] != ["MEM", "DATA"]:
-        return ""
-    if node.op in ("inc_wrap", "dec_wrap") or (node.op in ("min", "max") and node.type[0] == "u"):
-        return "u" + node.op
-    simple = node.op in ("add", "sub", "and", "or", "xor") or (node.op in ("min", "max") and not is_float(node.type))
-    return node.op if simple else ""
 
 
 def _settled(node: Node) -> Node:
