@@ -278,6 +278,11 @@ def test_nothing_is_read_from_mnemonics():
             match node:
                 case ast.Call(func=ast.Attribute(attr="startswith" | "removeprefix"), args=[beginning, *_]):
                     found += [f"{name}:{node.lineno}: {one}" for one in literals(beginning) if PREFIXES.search(one)]
+                case ast.Compare(
+                    ops=[ast.In() | ast.NotIn()],
+                    comparators=[ast.Attribute(value=ast.Attribute(attr="row") | ast.Name(id="row"), attr="name")],
+                ):
+                    found.append(f"{name}:{node.lineno}: {ast.unparse(node)}")
     assert not found
 
 

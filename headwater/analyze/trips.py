@@ -366,6 +366,7 @@ class Trips:
         launch = False
         first = self._tested_first(last, header, members)
         branch = self._blocks[last].instructions[-1]
+        asked, _ = semantics(branch.row).jumps_if or ("", False)
         jumps_out = branch.target is not None and self._index.get(branch.target, -1) not in members
         for _ in range(min(_MOST_ITERATIONS, _MOST_FOLLOWED // size)):
             active = self._lanes.exec_lanes(state)
@@ -381,7 +382,7 @@ class Trips:
                 if block == last:
                     leaves = self._taken(block, state)
                     scc = state.scalars.get(SCC)
-                    launch |= "scc" not in branch.row.name or (scc is not None and scc.launch)
+                    launch |= asked != "SCC" or (scc is not None and scc.launch)
             if leaves is None:
                 return None
             leaves = leaves if jumps_out else ~leaves

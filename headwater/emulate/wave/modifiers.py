@@ -13,8 +13,6 @@ PAIRS = ("v2f16", "v2i16", "v2u16", "v2b16", "v2f32", "v2b32")
 """The table's operand types whose two halves op_sel and op_sel_hi choose."""
 
 _OMOD = {1: 2.0, 2: 4.0, 3: 0.5}
-_KEPT_ON_GFX9 = frozenset(("v_mac_f16", "v_madak_f16", "v_madmk_f16"))
-_HIGH_HALVES = ("v_mad_mixhi_f16", "v_fma_mixhi_f16")
 
 
 def source(
@@ -122,12 +120,12 @@ def high_half(row: Row, isa: str) -> str:
 
     gfx8 clears it; gfx9 does so except for what it encodes anew (LLVM, GCNSubtarget::zeroesHigh16BitsOfDest).
     """
-    if row.name in _HIGH_HALVES:
+    if "high_half" in row.flags:
         return "high"
     if not TRAITS[isa].keeps_high_halves:
         return "zero"
-    new = row.encoding in ("VOP3", "VOP3P") and "_legacy_" not in row.name
-    return "keep" if new or row.name in _KEPT_ON_GFX9 else "zero"
+    new = row.encoding in ("VOP3", "VOP3P") and "clears_half" not in row.flags
+    return "keep" if new or "keeps_half" in row.flags else "zero"
 
 
 def _selected(b: WaveBuilder, value: Value, sel: int, sext: bool) -> Value:

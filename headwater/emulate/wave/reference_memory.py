@@ -11,7 +11,8 @@ from headwater.chips.gcn_isas import TRAITS
 from headwater.emulate.wave.layout import GDS_BYTES, LANES, PRIVATE_APERTURE, SHARED_APERTURE
 from headwater.errors import KernelFault
 from headwater.isa.gcn.model import Instruction
-from headwater.isa.semantics.types import TYPE_BITS
+from headwater.isa.gcn.semantics import semantics
+from headwater.isa.semantics.types import BITS, TYPE_BITS
 
 
 class AccessError(Exception):
@@ -266,7 +267,7 @@ def _buffer(instruction: Instruction, isa: str, read: Read) -> list[Callable[[in
     found = Range(descriptor, isa, bool(fields["idxen"]), "dfmt" in fields, soffset)
     held = TYPE_BITS[instruction.row.operands[0].type] // 8  # D, or DATA of stores
     whole = held if "dfmt" in fields or "atomic" in instruction.row.flags else 0
-    small = next((n for word, n in (("byte", 1), ("short", 2)) if word in instruction.row.name), 4)
+    small = min([4, *(BITS[access.type] // 8 for access in semantics(instruction.row).accesses)])
     for lane in range(LANES):
         if fields.get("addr64"):
             start = (descriptor & (1 << 48) - 1) + soffset + fields["offset"] + address[lane]

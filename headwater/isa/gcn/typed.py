@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.isa.gcn import table
+from headwater.isa.gcn.semantics import semantics
 
 if TYPE_CHECKING:
     from headwater.isa.gcn.model import Instruction
@@ -23,10 +24,12 @@ _DWORDS = {1: "dword", 2: "dwordx2", 3: "dwordx3", 4: "dwordx4"}
 
 def untyped(instruction: Instruction, isa: str) -> Instruction:
     """The ``buffer_load_dword…`` or ``buffer_store_dword…`` that an MTBUF instruction amounts to; others unchanged."""
-    if instruction.form != "MTBUF" or "d16" in instruction.row.name:
+    if instruction.form != "MTBUF" or (what := semantics(instruction.row).effect("format")) is None:
         return instruction
-    fields = instruction.fields
-    wanted = len(instruction.row.name.rpartition("_")[2])  # x, xy, xyz or xyzw
+    components, *width = what.text.split()
+    if width:  # of 16 bits
+        return instruction
+    fields, wanted = instruction.fields, len(components)
     elements = _ELEMENTS.get(fields["dfmt"], 0)
     is_load = "load" in instruction.row.flags
     if fields["nfmt"] not in _PLAIN or elements < wanted or (elements != wanted and not is_load) or fields.get("tfe"):
