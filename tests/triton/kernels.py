@@ -71,11 +71,11 @@ def attention(q, k, v, out, n, scale, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
     tl.store(out + rows[:, None] * WIDTH + width[None, :], sums / total[:, None])
 
 
-# Name -> signature, constants, wavefronts, processors.
+# A kernel that reports from the device.
 
 
 @triton.jit
-def told(x, most, N: tl.constexpr):
+def dump(x, most, N: tl.constexpr):
     """A block's values, and an assertion."""
     at = tl.arange(0, N)
     value = tl.load(x + at)
@@ -84,6 +84,7 @@ def told(x, most, N: tl.constexpr):
     tl.device_assert(value < most, "too large")
 
 
+# Name -> signature, constants, wavefronts, processors.
 KERNELS = {
     "scaled_sum": (
         {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32", "factor": "fp32", "BLOCK": "constexpr"},
@@ -126,6 +127,6 @@ KERNELS = {
         4,
         ("gfx90a", "gfx942"),
     ),
-    "told": ({"x": "*fp32", "most": "fp32", "N": "constexpr"}, {"N": 64}, 1, ("gfx90a",)),
+    "dump": ({"x": "*fp32", "most": "fp32", "N": "constexpr"}, {"N": 64}, 1, ("gfx90a",)),
     "first_of_each": ({"addresses": "*i64", "out": "*fp32"}, {}, 1, ("gfx90a",)),
 }

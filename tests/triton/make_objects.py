@@ -36,7 +36,7 @@ def compiled(source, kernels, folder):
     for name, (signature, constants, wavefronts, targets) in (kernels or module["KERNELS"]).items():
         for target in targets:
             values = {(list(signature).index(key),): value for key, value in constants.items()}
-            options = {"num_warps": wavefronts, "enable_fp_fusion": True, "debug": name == "told"}
+            options = {"num_warps": wavefronts, "enable_fp_fusion": True, "debug": name == "dump"}
             parts = ASTSource(module[name], signature, values)
             made = triton.compile(parts, target=GPUTarget("hip", target, 64), options=options)
             (folder / f"{name}.{target}.hsaco").write_bytes(without_folders(made.asm["hsaco"]))

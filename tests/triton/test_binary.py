@@ -46,19 +46,19 @@ def test_a_sum(target):
 
 def test_a_kernel_prints_and_asserts(capsys):
     """By calls to the host, which ROCm's device library makes; each print takes several packets."""
-    kernel, x = loaded("told"), np.arange(64, dtype=np.float32) / 4
+    kernel, x = loaded("dump"), np.arange(64, dtype=np.float32) / 4
     kernel[(8,)](x, np.float32(100))
     wanted = [f"pid ({group}, 0, 0) idx ({n:2}) value: {n / 4:f}" for group in range(8) for n in range(64)]
     wanted += [f"pid ({group}, 0, 0) idx () group: {group}" for group in range(8)]
     assert sorted(set(capsys.readouterr().out.splitlines())) == sorted(wanted)
     with pytest.raises(KernelFault, match="trap: an assertion failed"):
         kernel[(1,)](x, np.float32(15.5))
-    told = [line for line in capsys.readouterr().out.splitlines() if "assertion" in line]
-    assert told == ["device assertion failed: 'too large', in unknown at kernels.py:84"] * 2
+    failed = [line for line in capsys.readouterr().out.splitlines() if "assertion" in line]
+    assert failed == ["device assertion failed: 'too large', in unknown at kernels.py:84"] * 2
 
 
 def test_a_check_looks_for_no_races_in_the_memory_of_calls_to_the_host():
-    kernel, x = loaded("told"), np.zeros(64, np.float32)
+    kernel, x = loaded("dump"), np.zeros(64, np.float32)
     launch = kernel.kernel.on(hw.device("mi250x")).prepare((64,), (64,), ())
     task = launch.prepared((x, np.float32(1), None, None))
     assert "the memory of calls to the host" in [extent.name for extent in task.extents]
