@@ -25,7 +25,7 @@ def statistics(recording: Recording) -> Statistics:
     return of_kernel(launch, tables, totals)
 
 
-def parts(vliw: bool) -> tuple[Callable[[], object], ...]:
+def prerequisites(vliw: bool) -> tuple[Callable[[], object], ...]:
     """What is compiled once on a machine for launches that are recorded, besides their kernels: to be called beforehand
     in threads of their own. ``vliw``: for chips of that family."""
     from headwater.emulate.vliw import native as shaders

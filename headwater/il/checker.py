@@ -120,7 +120,6 @@ class Facts:
     """How many work-groups every launch has, if it is fixed."""
     shared: int = 0
     """Registers that all wavefronts of a SIMD engine share."""
-    initialises_shared: bool = False
     defined: set[tuple[str, int]] = field(default_factory=set)
     """Constants that the program gives itself, ``c#`` and ``i#``."""
     uses_global: bool = False
@@ -238,8 +237,6 @@ class _Checker:
             if self.program.kind != "cs":
                 raise self.error("shared registers are for compute shaders", made, hint="il_cs_2_0")
             found.shared = size
-        elif name == "init_shared_registers":
-            found.initialises_shared = True
         elif name == "def":
             if register.kind not in ("c", "i") or register.number is None:
                 raise self.error("def gives a constant c0, c1, … or i0, i1, …", made)

@@ -15,7 +15,7 @@ from headwater.errors import CodeObjectError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
+ET_REL = 1
 PT_LOAD, PT_NOTE = 1, 4
 PF_X = 1
 SHT_SYMTAB, SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_REL, SHT_DYNSYM = 2, 4, 7, 8, 9, 11

@@ -245,17 +245,18 @@ def prepare(family: Family) -> None:
     """Have a family's engine made, where there is none yet, and what recording and launches need, while the kernel to
     replay is compiled and run: it takes about as long as these."""
 
-    def make(part: Callable[[], object]) -> None:
-        with suppress(Exception):  # the call that matters will tell
-            part()
+    def make(function: Callable[[], object]) -> None:
+        with suppress(Exception):  # the call that needs the result raises it again
+            function()
 
     def support() -> None:
         from headwater.emulate import recorded
 
-        parts = [threading.Thread(target=make, args=(part,), daemon=True) for part in recorded.parts(family.is_vliw)]
-        for thread in parts:
+        needed = recorded.prerequisites(family.is_vliw)
+        threads = [threading.Thread(target=make, args=(one,), daemon=True) for one in needed]
+        for thread in threads:
             thread.start()
-        for thread in parts:
+        for thread in threads:
             thread.join()
 
     for begin in (partial(engine, family), support):

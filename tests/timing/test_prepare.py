@@ -47,12 +47,12 @@ def test_the_engine_and_what_recording_needs_are_compiled_beforehand(
     monkeypatch.setenv("HEADWATER_CACHE_DIR", str(tmp_path))
     compiled: list[str] = []
     monkeypatch.setattr(compile_c, "_compile_c", lambda source, *options: compiled.append(source) or b"")
-    for part in recorded.parts(family is VLIW):
+    for part in recorded.prerequisites(family is VLIW):
         part()
     assert ["hw_trace_end" in source for source in compiled] == [False, True]
     started: list[str] = []
     monkeypatch.setattr(layout, "engine", lambda family: started.append(family.name))
-    monkeypatch.setattr(recorded, "parts", lambda vliw: (lambda: started.append("recording"),))
+    monkeypatch.setattr(recorded, "prerequisites", lambda vliw: (lambda: started.append("recording"),))
     monkeypatch.setattr(pool, "prepare", lambda: started.append("launches"))
     layout.prepare.__wrapped__(family)
     given_up = time.monotonic() + 60

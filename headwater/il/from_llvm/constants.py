@@ -47,13 +47,13 @@ def recast(number: int, source: int, target: int) -> int:
     return number + APERTURES.get(source, 0) - APERTURES.get(target, 0) & 0xFFFFFFFF
 
 
-def parts(value: Value) -> list[Value]:
+def scalars_of(value: Value) -> list[Value]:
     """The scalars of a constant, in order."""
     ty = value.ty
     if ty.kind not in ("vec", "array", "struct"):
         return [value]
     if value.elems is not None:
-        return [scalar for element in value.elems for scalar in parts(element)]
+        return [scalar for element in value.elems for scalar in scalars_of(element)]
     if value.text.startswith('c"'):
         assert ty.elem is not None
         return [Value(ty.elem, str(byte)) for byte in string_bytes(value.text)]
@@ -105,7 +105,7 @@ def memory_image(module: Module, value: Value) -> bytes:
             return string_bytes(value.text)
         return bytes(size_bytes(ty))
     if ty.kind == "vec":
-        whole = _joined(bits(ty.scalar), [scalar_bits(module, part) for part in parts(value)])
+        whole = _joined(bits(ty.scalar), [scalar_bits(module, part) for part in scalars_of(value)])
         return whole.to_bytes(size_bytes(ty), "little")
     return scalar_bits(module, value).to_bytes(size_bytes(ty), "little")
 
@@ -148,7 +148,7 @@ def _vector(module: Module, value: Value) -> list[int]:
         whole = _joined(bits(source.scalar), _vector(module, inst.args[0]))
         size = bits(value.ty.scalar)
         return [whole >> size * k & ((1 << size) - 1) for k in range(value.ty.count)]
-    return [scalar_bits(module, part) for part in parts(value)]
+    return [scalar_bits(module, part) for part in scalars_of(value)]
 
 
 def _joined(size: int, numbers: list[int]) -> int:

@@ -20,9 +20,9 @@ from headwater.il.from_llvm.constants import (
     NULL,
     HoldsAddress,
     Unknown,
-    parts,
     recast,
     scalar_bits,
+    scalars_of,
 )
 from headwater.il.from_llvm.types import words
 from headwater.llvm.ir import Inst, Module, Value
@@ -74,7 +74,7 @@ class Context:
             if found is None:
                 raise InternalError(f"{value.text} is used before it is computed")
             return found
-        return [lane for part in parts(value) for lane in self._constant(part)]
+        return [lane for part in scalars_of(value) for lane in self._constant(part)]
 
     def _constant(self, part: Value) -> list[Lane]:
         """The lanes of a constant scalar."""

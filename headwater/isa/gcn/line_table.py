@@ -74,9 +74,8 @@ class _Unit:
         self._version = self._number(2)
         if not 2 <= self._version <= 5:
             raise ValueError("a version that is not defined")
-        self._address_bytes = 8
         if self._version >= 5:
-            self._address_bytes = self._number(1)
+            self._number(1)  # bytes of an address
             self._number(1)  # of segment selectors
         header = self._number(self._offset_bytes)
         self._program = self._at + header
