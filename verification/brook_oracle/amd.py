@@ -130,17 +130,18 @@ class Toolchain:
         if shutil.which("g++") is None:
             raise ToolError("g++ not found: the oracle needs g++ with 32-bit support (Debian: g++-multilib)")
 
-    def compile(self, source: Path) -> Sample:
-        """Compile a sample with brcc and g++ (or take it from the work directory)."""
+    def compile(self, source: Path, more: str = "") -> Sample:
+        """Compile a sample with brcc and g++ (or take it from the work directory). ``more``: further options of brcc,
+        ``-a`` for instance."""
         text = source.read_bytes()
-        key = hashlib.sha256(text + DRIVER.encode() + " ".join(CXX_FLAGS).encode()).hexdigest()[:16]
+        key = hashlib.sha256(text + DRIVER.encode() + " ".join([*CXX_FLAGS, more]).encode()).hexdigest()[:16]
         folder = self.work / "programs" / f"{source.stem}-{key}"
         options_file = folder / "options"
         if not options_file.exists():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             (folder / "sample.br").write_bytes(text)
-            options = self._brcc(folder)
+            options = self._brcc(folder, more)
             self._build(folder)
             options_file.write_text(options)
         header = (folder / "sample.h").read_text(errors="replace")
@@ -148,10 +149,10 @@ class Toolchain:
         kernels = tuple(parse_kernels(header, body))
         return Sample(source, options_file.read_text(), kernels, parse_structs(header), folder / "driver")
 
-    def _brcc(self, folder: Path) -> str:
+    def _brcc(self, folder: Path, more: str) -> str:
         """Run brcc; two samples need its own preprocessor (``-pp``). Returns the options used."""
         log = ""
-        for options in ("", "-pp"):
+        for options in (more, f"-pp {more}".strip()):
             command = [str(self.brcc), "-p", "cpu", *options.split(), "sample.br"]
             log = _run(command, folder, {})
             if (folder / "sample.cpp").exists():
