@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,17 +149,17 @@ def devices() -> list[Device]:
 # -- simulated chips ---------------------------------------------------------------------------------------------------
 
 _devices: dict[Outline, SimulatedDevice] = {}
+_MAKING = threading.Lock()
 
 
 def _device(outline: Outline) -> SimulatedDevice:
     """One device for a chip, and another one where a file of the user's has changed."""
     from headwater import chips
 
-    found = _devices.get(outline)
-    if found is not None and (Path(outline.file).parent == chips.FOLDER or found.chip is chips.load(outline.file)):
-        return found
-    found = _made(outline)
-    _devices[outline] = found
+    with _MAKING:
+        found = _devices.get(outline)
+        if found is None or (Path(outline.file).parent != chips.FOLDER and found.chip is not chips.load(outline.file)):
+            found = _devices[outline] = _made(outline)
     return found
 
 

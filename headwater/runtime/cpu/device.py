@@ -11,6 +11,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from headwater.base.once import once
 from headwater.base.version import VERSION
 from headwater.errors import LaunchError, LimitError
 from headwater.native import pool as _pool
@@ -191,7 +192,7 @@ def _darwin_processor() -> str:
     return "" if failed else text.value.decode(errors="replace")
 
 
-@functools.cache
+@once
 def cpu_device() -> CpuDevice:
     """The one cpu device."""
     return CpuDevice()

@@ -11,6 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from headwater.base.arrays import aligned_bytes
+from headwater.base.once import once_property
 from headwater.emulate.wave.layout import GWS_RESOURCES
 from headwater.errors import UsageError
 from headwater.runtime.gcn.launch import ArgumentPassing, GcnLaunch, KernargSegment
@@ -39,7 +40,7 @@ DEFAULT_GROUP = 256
 class GcnDevice(SimulatedDevice):
     """A GCN or CDNA chip that is not there."""
 
-    @functools.cached_property
+    @once_property
     def gws(self) -> Array:
         """Counters and flags of global wave synchronisation: what a launch leaves there, the next one finds."""
         memory = aligned_bytes(GWS_RESOURCES * 8)

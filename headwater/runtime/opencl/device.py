@@ -16,6 +16,7 @@ import numpy as np
 
 from headwater.base import cache
 from headwater.base.arrays import Array
+from headwater.base.once import once, once_property
 from headwater.errors import (
     DeviceError,
     HeadwaterError,
@@ -116,7 +117,7 @@ class ClDevice(Device):
         self.description = str(device.name).strip("\0 ")
         self.samplers: dict[Any, Any] = {}
 
-    @functools.cached_property
+    @once_property
     def context(self) -> Any:
         """The ``pyopencl.Context``."""
         cl = pyopencl()
@@ -125,12 +126,12 @@ class ClDevice(Device):
         except cl.Error as error:
             raise translate_error(error, f"cannot open {self.description}") from None
 
-    @functools.cached_property
+    @once_property
     def queue(self) -> Any:
         """The ``pyopencl.CommandQueue`` of launches that name no queue."""
         return self._new_queue()
 
-    @functools.cached_property
+    @once_property
     def pool(self) -> Pool:
         """Memory to use again."""
         return Pool(self.memory_bytes // 16)
@@ -548,7 +549,7 @@ def build_error(log: str, source: str, filename: str, device: str) -> SourceErro
 # -- finding devices ---------------------------------------------------------------------------------------------------
 
 
-@functools.cache
+@once
 def _enumerate() -> tuple[ClDevice, ...]:
     cl = pyopencl()
     try:
