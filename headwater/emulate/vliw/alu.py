@@ -108,9 +108,10 @@ class AluCode:
     def _compute(self, ops: Sequence[AluOp], part: int, before: Mask, after: Mask | None) -> None:
         """The operations of a group for one part: all results first, then what is written."""
         results: dict[int, dict[str, Wide]] = {}
+        together: dict[tuple[object, ...], dict[str, Wide]] = {}
         by_slot = {op.slot: op for op in ops}
         for op in ops:
-            results[op.slot] = self._results(op, by_slot, results, part)
+            results[op.slot] = self._results(op, by_slot, results, together, part)
         for op in ops:
             self._write(op, results[op.slot], part, before)
         if after is None:
@@ -160,23 +161,41 @@ class AluCode:
     # ---- operations
 
     def _results(
-        self, op: AluOp, by_slot: Mapping[int, AluOp], results: Mapping[int, Mapping[str, Wide]], part: int
+        self,
+        op: AluOp,
+        by_slot: Mapping[int, AluOp],
+        results: Mapping[int, Mapping[str, Wide]],
+        together: dict[tuple[object, ...], dict[str, Wide]],
+        part: int,
     ) -> dict[str, Wide]:
-        """What an operation computes, by target; a slot's share of it where several slots work together."""
-        b = self.b
+        """What an operation computes, by target; a slot's share of it where several slots work together. ``together``:
+        what these have computed, each of them the same."""
         what = semantics(op.row)
+        sources = {name: halves for name, halves in slot_operands(op, by_slot).items() if name in what.reads}
+        if not op.row.flags & {"pair", "quad"}:
+            return self._lowered(op, what, sources, results, part)
+        key = op.row.name, *((name, *((owner.slot, number) for owner, number in h)) for name, h in sources.items())
+        lowered = together.get(key)
+        if lowered is None or what.reads - sources.keys():
+            lowered = together[key] = self._lowered(op, what, sources, results, part)
+        return lowered | {"D": self._share(op, lowered["D"])} if "D" in lowered else lowered
+
+    def _lowered(
+        self,
+        op: AluOp,
+        what: Semantics,
+        sources: Mapping[str, Sequence[tuple[AluOp, int]]],
+        results: Mapping[int, Mapping[str, Wide]],
+        part: int,
+    ) -> dict[str, Wide]:
+        """What a row computes of operands whose dwords are ``sources``."""
         operands: dict[str, Wide] = {}
-        for name, halves in slot_operands(op, by_slot).items():
-            if name not in what.reads:
-                continue
+        for name, halves in sources.items():
             values = [self._modified(owner, number, what, name, part) for owner, number in halves]
             operands[name] = values[0] if len(values) == 1 else self._joined(values)
         for name in sorted(what.reads - operands.keys()):
             operands[name] = self._special(name, op, what, results, part)
-        lowered = lower(b, what, operands, self._mode(what)).results
-        if op.row.flags & {"pair", "quad"} and "D" in lowered:
-            return lowered | {"D": self._share(op, lowered["D"])}
-        return lowered
+        return lower(self.b, what, operands, self._mode(what)).results
 
     def _mode(self, what: Semantics) -> Mode:
         """This machine's arithmetic flushes; but minima and maxima are bits that are chosen, flushed by code."""

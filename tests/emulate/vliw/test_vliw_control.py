@@ -222,6 +222,20 @@ def test_shaders_that_save_much_at_barriers_are_many_functions(barriers):
     assert (translated(shader, inputs) == referred(shader, inputs)).all()
 
 
+def test_what_four_slots_compute_together_is_written_once():
+    g = "evergreen"
+
+    def multiplications(slots):
+        sources = [[gpr(6 + k, slot) for k in range(3)] for slot in range(4)]
+        shader = around(g, [alu(g, group(*(op(g, "FMA_64", slot, 10, slot, *sources[slot]) for slot in slots)))])
+        inputs = random_inputs(2)
+        assert (translated(shader, inputs) == referred(shader, inputs)).all()
+        made = translate(Kernel(lambda: shader, "cs", 32, 0, 0, 256), Bindings({}, {}), Options())
+        return made.text.count("call <16 x double> @llvm.fma")
+
+    assert multiplications(range(4)) == multiplications([0]) > 0
+
+
 def test_a_predicate_leaves_the_mask_that_its_clause_reads():
     generation = "evergreen"
 
