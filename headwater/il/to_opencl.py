@@ -15,6 +15,7 @@ from collections.abc import Callable
 from headwater.errors import SourceError, Span
 from headwater.il import quads
 from headwater.il.checker import POSITION_KINDS, RELATIONS, THREAD_KINDS, Facts, Uav, check
+from headwater.il.first_writes import written_first
 from headwater.il.legacy import modern
 from headwater.il.lockstep import first_conflict
 from headwater.il.model import Index, Instruction, Operand, Program, Register
@@ -185,7 +186,9 @@ class _Translator:
     def function(self, name: str, body: tuple[Instruction, ...]) -> list[str]:
         self.depth, self.site = 1, 0
         lines = [f"void {name}(Registers *s)", "{"]
-        own = [f"r{n} = 0u" for n in sorted(self.facts.temporaries - self.shared)] if self.in_main else []
+        whole = written_first(body, lambda made: self.method(made) == self.computed) if self.in_main else ()
+        temporaries = sorted(self.facts.temporaries - self.shared) if self.in_main else ()
+        own = [f"r{n}" if n in whole else f"r{n} = 0u" for n in temporaries]
         lines += [f"    uint4 {', '.join(own[start : start + 12])};" for start in range(0, len(own), 12)]
         for made in body:
             lines += self.statement(made)
@@ -205,11 +208,14 @@ class _Translator:
         if name == "else":
             return [_INDENT * (self.depth - 1) + "} else {"]
         depth = self.depth  # of this line: a method that opens a block makes it deeper for the next ones
-        method: Method = getattr(self, f"_{name}", None) or self._family(name) or self.computed
-        lines = method(made)
+        lines = self.method(made)(made)
         if self.sites.total and quads.writes_memory(made):
             lines = ["if (s->wanted < 0) {", *(_INDENT + line for line in lines), "}"]
         return [_INDENT * depth + line for line in lines]
+
+    def method(self, made: Instruction) -> Method:
+        """What translates an instruction."""
+        return getattr(self, f"_{made.mnemonic}", None) or self._family(made.mnemonic) or self.computed
 
     def _family(self, name: str) -> Method | None:
         for prefix, method in (

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import headwater
 from headwater.errors import LaunchError, SourceError
+from headwater.il.parser import parse
+from headwater.il.to_opencl import to_opencl
 
 PIXELS = "il_ps_2_0\ndcl_input_position_interp(linear_noperspective) vWinCoord0.xy__\n"
 GROUP = "il_cs_2_0\ndcl_num_thread_per_group 64\n"
@@ -23,6 +27,33 @@ def test_position_is_the_pixels_centre():
     out = pixels("mov o0, vWinCoord0.xy01")
     y, x = np.mgrid[:4, :8]
     np.testing.assert_array_equal(out, np.stack([x + 0.5, y + 0.5, 0 * x, 0 * x + 1], -1).astype(np.float32))
+
+
+def test_registers_begin_as_zeros_where_they_may_be_read_before_they_are_written():
+    """r1, r2 and r8 are written first; the others partly, in a block, by what reads them, or are an index before."""
+    body = """mov r1, l0
+iadd r2, r1, l0
+mov r3.xy__, l0
+iadd r4, r4, l0
+if_logicalnz r5.x
+mov r6, l0
+mov r1, l0
+endif
+mov x0[r7.x + 0], l0
+mov r7, l0
+mov r8, x0[r2.x + 0]
+mov r5, l0
+iadd r0, r3, r4
+iadd r0, r0, r6
+iadd r0, r0, r8
+mov o0, r0"""
+    declared = "dcl_output_generic o0\ndcl_literal l0, 1, 2, 3, 4\ndcl_indexed_temp_array x0[2]"
+    code = to_opencl(parse(f"{PIXELS}{declared}\n{body}\nend\n")).source
+    (registers,) = re.findall(r"^    uint4 (r\d.*);$", code, re.MULTILINE)
+    assert registers == "r0, r1, r2, r3 = 0u, r4 = 0u, r5 = 0u, r6 = 0u, r7 = 0u, r8"
+    out = pixels(body, declarations=declared.partition("\n")[2])
+    # r3 + r4 + r6 + r8, of which r6 is never written, and x0's elements are l0 and zeros
+    np.testing.assert_array_equal(out[0, 0].view(np.uint32), [2, 4, 3, 4])
 
 
 def test_masks_and_swizzles():
