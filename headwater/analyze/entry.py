@@ -70,7 +70,7 @@ def analyze(
         if not 0 <= count <= _MOST_TRIPS:
             raise UsageError(f"loop {name} cannot run {count} times", hint=f"0 to {_MOST_TRIPS:,}")
     if transfer_bytes is not None and not all(0 <= number < math.inf for number in transfer_bytes):
-        raise UsageError(f"bytes over PCI Express are from 0, not {transfer_bytes}")
+        raise UsageError(f"bytes over PCI Express are two numbers of at least 0, not {transfer_bytes}")
     kernels, settings = _texts(kernel, "kernel"), _texts(set, "set")
     question = Question(
         _size(size) if size is not None else None,

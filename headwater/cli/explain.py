@@ -45,7 +45,9 @@ def main(words: Sequence[str]) -> int:
             print(f"{entry.name:{width}}  {entry.title}{f' ({entry.unit})' if entry.unit else ''}")
         return 0
     if not args.names:
-        raise UsageError("explain what?", hint="headwater explain occupancy, say, or headwater explain --list")
+        raise UsageError(
+            "nothing to explain is named", hint="headwater explain occupancy, say, or headwater explain --list"
+        )
     found = [one for name in args.names for one in explain(name)]
     if args.json:
         import json

@@ -96,7 +96,7 @@ def source(stepper: Stepper) -> list[Text]:
     """Lines of the source around the place. UsageError where they are not known."""
     place, texts = stepper.place, stepper.machine.source_lines
     if place is None or not _is_source(stepper, place) or not texts:
-        raise UsageError("this place is of no line of the source", hint="list shows its instructions")
+        raise UsageError("this instruction belongs to no line of the source", hint="list shows the instructions")
     first = max(place.line - 1 - _AROUND, 0)
     lines = {p.line for p in stepper.breakpoints.values()}
     return [

@@ -121,7 +121,7 @@ def _sweep(args: argparse.Namespace) -> int:
     if args.dry_run:
         return _estimated(args, made, workers)
     if args.results is None:
-        raise UsageError("where shall the rows go?", hint="--results DIR")
+        raise UsageError("no directory for the results is given", hint="--results DIR")
     if args.export:
         _refuse_format(args.export)
     if args.minimise and (part is not None or args.retry):

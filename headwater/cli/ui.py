@@ -56,7 +56,9 @@ def main(words: Sequence[str]) -> int:
     if port is None or port >= 1 << 16:
         raise UsageError(f"--port takes a number up to 65535, not {args.port!r}")
     if args.host in ("0.0.0.0", "::"):
-        raise UsageError(f"--host {args.host} is no address that a browser names", hint="say one of this machine's")
+        raise UsageError(
+            f"--host {args.host} is not an address that a browser can open", hint="give one of this machine's addresses"
+        )
     state = _state(args.file) if args.file else ""
     listening = listen(args.host, port)
     port = listening.getsockname()[1]

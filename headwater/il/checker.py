@@ -205,7 +205,7 @@ class _Checker:
         elif name == "dcl_num_thread_per_group":
             x, y, z = (*made.values, 1, 1)[:3]
             if min(x, y, z) < 1 or x * y * z > 1024:
-                raise self.error(f"a work-group of {x} x {y} x {z}", made, hint="1 to 1024 work-items")
+                raise self.error(f"a work-group cannot have {x} x {y} x {z} work-items", made, hint="1 to 1024 in all")
             found.group = (x, y, z)
         elif name == "dcl_max_thread_per_group":
             found.largest_group = made.values[0]
@@ -248,7 +248,11 @@ class _Checker:
         elif name in _VIEWS:
             access = made.modifier("access")
             if access is not None and access.arguments not in (("read_write",), ("read_only",), ("write_only",)):
-                raise self.error(f"_access({', '.join(access.arguments)})", made, hint="read_write or read_only")
+                raise self.error(
+                    f"there is no _access({', '.join(access.arguments)})",
+                    made,
+                    hint="read_write, read_only or write_only",
+                )
             stride = made.values[0] if name == "dcl_struct_uav" else 0
             kind = made.modifier("type")
             planar = kind is not None and kind.arguments[:1] != ("1d",)
@@ -318,7 +322,9 @@ class _Checker:
         for name, known in _WORDS.items():
             modifier = made.modifier(name)
             if modifier is not None and (len(modifier.arguments) != 1 or modifier.arguments[0] not in known):
-                raise self.error(f"_{name}({', '.join(modifier.arguments)})", made, hint=f"one of {', '.join(known)}")
+                raise self.error(
+                    f"there is no _{name}({', '.join(modifier.arguments)})", made, hint=f"one of {', '.join(known)}"
+                )
         if made.modifier("resource") is not None and made.mnemonic.startswith(("sample", "fetch4", "load", "resinfo")):
             number = made.number("resource")
             if number not in self.found.resources:
@@ -368,7 +374,7 @@ class _Checker:
         size, matrix = made.modifier("matrix"), made.operands[2]
         rows = MATRICES[size.arguments[0]][1] if size is not None else 4
         if matrix.register.kind not in ("r", "cb", "c", "l"):
-            raise self.error(f"a matrix of {matrix.register.kind} registers", made, matrix, "r, cb, c or l")
+            raise self.error(f"a matrix cannot be in {matrix.register.kind} registers", made, matrix, "r, cb, c or l")
         for row in range(1, rows):
             further = Operand(row_of(matrix.register, row), column=matrix.column)
             self.operand(made, further, written=False)

@@ -197,7 +197,9 @@ class _Expander:
             return [], operand
         by = operand.modifiers[at].arguments[0] if operand.modifiers[at].arguments else ""
         if by not in ("y", "z", "w"):
-            raise self.error(f"_divComp({by})", "y, z or w: what else it divides by is set outside of the program")
+            raise self.error(
+                f"_divComp({by}) is not supported", "y, z or w; other divisors are set outside of the program"
+            )
         count = LANES.index(by)
         here = Register("r", temporary)
         mask = LANES[:count] + "_" * (4 - count)

@@ -681,7 +681,7 @@ class _Translator:
         size = made.modifier("size")
         word = size.arguments[0] if size is not None and size.arguments else "dword"
         if word not in ("byte", "short", "dword"):
-            raise self.error(f"_size({word})", made, "byte, short or dword")
+            raise self.error(f"_size({word}): there is no such size", made, "byte, short or dword")
         return {"byte": 8, "short": 16, "dword": 32}[word]
 
     def _atomic(self, made: Instruction) -> list[str]:
@@ -695,7 +695,7 @@ class _Translator:
                 at = f"({self.struct_address(view, sources[0], made)})"
             elif view.kind == "typed":  # elements, of one dword
                 if view.planar:
-                    raise self.error("an atomic function on a typed view of two dimensions", made)
+                    raise self.error(f"{made.mnemonic}: a typed view of two dimensions has no atomic operations", made)
                 at = f"min({at}, 0x3fffffffu) * 4u"
         else:
             array, dwords = self.lds(made)

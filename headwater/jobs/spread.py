@@ -162,7 +162,10 @@ def _in_parts(
     first = parts[0]
     for other in [*parts, *outs]:
         if not isinstance(other, DistributedArray) or other.devices != first.devices or other.bounds != first.bounds:
-            raise UsageError(f"{other!r:.80} does not lie as {first!r:.80} does", hint="spread them alike")
+            raise UsageError(
+                f"{other!r:.80} is divided among devices differently from {first!r:.80}",
+                hint="give hw.spread the same devices and shares for both",
+            )
     if devices is not None and [resolve(device) for device in devices] != list(first.devices):
         raise UsageError("the devices are those of the parts", hint="leave devices= out")
     several = [[value.streams[k] if isinstance(value, DistributedArray) else value for value in args]

@@ -115,7 +115,7 @@ class Worker:
             limit = f"longer than {WALL_SECONDS:g} s" if late else f"over {PROCESSOR_SECONDS:g} s of processor time"
             return ResourceError(
                 f"the kernel's compilation took {limit}",
-                hint="compile a smaller kernel; look for loops that it asks to be unrolled, and for what calls what",
+                hint="compile a smaller kernel; look for #pragma unroll, and for deep chains of calls",
             )
         if error := limits.killed(code):
             return error

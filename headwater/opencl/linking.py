@@ -60,7 +60,7 @@ def _refuse_questions(undefined: Iterable[str], filename: str) -> None:
     """Raise SourceError if the module asks which memory a generic pointer is to."""
     if asked := sorted({_plain_name(name) for name in undefined} & _SPACE_OF_POINTERS.keys()):
         raise SourceError(
-            f"which memory a generic pointer is to is not known at run time: {_SPACE_OF_POINTERS[asked[0]]}",
+            f"the address space of a generic pointer is not known at run time: {_SPACE_OF_POINTERS[asked[0]]}",
             Span(filename),
             hint="declare the pointer global, local or private, and write the function for each",
         )

@@ -152,14 +152,14 @@ def animate(
 
     if to is None:
         if frames is None:
-            raise UsageError("an animation that is kept has an end", hint='frames=100, or to="window"')
+            raise UsageError("an animation in memory needs a number of frames", hint='frames=100, or to="window"')
         return Animation(list(made()), fps)
     if to == "terminal":
         _play(made(), fps)
     elif to == "window" or _is_canvas(to):
         _to_canvas(made(), to, title, fps)
     elif frames is None:
-        raise UsageError("a file has an end", hint="frames=100")
+        raise UsageError("an animation in a file needs a number of frames", hint="frames=100")
     else:
         _save_moving(to, made(), fps)
     return None
@@ -214,7 +214,7 @@ def _save_moving(path: Any, pictures: Iterator[Picture], fps: float) -> None:
 
     format_ = _format(path)
     if format_ not in ("GIF", "PNG", "WEBP"):
-        raise UsageError(f"{os.fspath(path)} cannot move", hint=".gif, .png or .webp")
+        raise UsageError(f"{os.fspath(path)} cannot hold an animation", hint="write .gif, .png or .webp")
     buffer = io.BytesIO()
     _write_moving(buffer, format_, pictures, fps)
     write({Path(path): buffer.getvalue()})
@@ -231,7 +231,7 @@ def _write_moving(buffer: io.BytesIO, format_: str, pictures: Iterator[Picture],
 
 def _as_large(picture: Picture, first: Picture) -> Array:
     if picture.pixels.shape != first.pixels.shape:
-        raise UsageError(f"{picture!r} follows {first!r} in one file", hint="pictures of the same size")
+        raise UsageError(f"{picture!r} and {first!r} cannot be in one file", hint="give all pictures the same size")
     return picture.pixels
 
 

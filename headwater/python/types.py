@@ -269,7 +269,7 @@ def struct_of_dtype(dtype: np.dtype[Any]) -> Struct:
         dtype.itemsize,
         [dtype.fields[n][1] for n in dtype.names],  # type: ignore[index]
     ):
-        raise UsageError(f"{dtype} is not laid out as a struct of C is", hint="np.dtype([…], align=True)")
+        raise UsageError(f"{dtype} does not have the layout of a C struct", hint="np.dtype([…], align=True)")
     digest = zlib.crc32(repr(dtype.descr).encode())  # the same in each process, so that the text is
     made = _dtype_structs[dtype] = Struct(
         f"record of {', '.join(dtype.names)}", f"struct record_{digest:08x}", tuple(fields)

@@ -506,7 +506,8 @@ def _span(array: Any, name: str, kernel: str) -> Any:
     size = array.itemsize
     if any(stride % size for stride in array.strides):
         raise LaunchError(
-            f"{name} of {kernel}: its elements do not lie a whole number of them apart", hint="np.ascontiguousarray(…)"
+            f"{name} of {kernel}: its strides are not multiples of the size of an element",
+            hint="np.ascontiguousarray(…)",
         )
     first = array[tuple(slice(None, None, -1) if stride < 0 else slice(None) for stride in array.strides)]
     count = 1 + sum((n - 1) * abs(s) // size for n, s in zip(array.shape, array.strides, strict=True))

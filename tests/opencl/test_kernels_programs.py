@@ -184,7 +184,7 @@ _RECURSIVE = ("a[0] = f(a[1]);", 10, "recursion is not supported: f calls itself
     ("device", "body", "column", "message"),
     [
         *((device, *fault) for device in ("cpu", "vega64", "hd5870") for fault in (_UNDEFINED, _RECURSIVE)),
-        ("hd5870", "a[0] = to_global(a) != 0;", 20, "which memory a generic pointer is to is not known at run time"),
+        ("hd5870", "a[0] = to_global(a) != 0;", 20, "the address space of a generic pointer is not known at run time"),
         ("hd5870", "a[0] = get_fence(a);", 10, "undeclared identifier 'get_fence'"),
     ],
 )

@@ -289,7 +289,7 @@ def matmul(a: Any, b: Any) -> Stream:
     x, y = on_device(a, device, dtype), on_device(b, device, dtype)
     type_of(x, "matmul")
     if not x.ndim or not y.ndim:
-        raise UsageError("matmul: numbers are no matrices")
+        raise UsageError("matmul takes vectors and matrices, not numbers")
     p = Matrix(x, 1, x.shape[0], 0, 0, 1) if x.ndim == 1 else matrix(x)
     q = matrix(y)
     if p.columns != q.rows:

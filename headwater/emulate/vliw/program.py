@@ -193,7 +193,7 @@ def _check_targets(shader: Shader) -> None:
     for index, cf in enumerate(shader.cf):
         if goes_elsewhere(cf) and not 0 <= target(cf) <= len(shader.cf):
             raise HeadwaterError(
-                f"control-flow instruction {index}, {cf.row.name}, leads to {target(cf)}, where none is"
+                f"control-flow instruction {index}, {cf.row.name}, jumps to {target(cf)}, which does not exist"
             )
 
 

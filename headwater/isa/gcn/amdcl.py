@@ -405,7 +405,7 @@ def check(kernel: KernelObject) -> None:
         if entry.kind not in known:
             raise UsageError(f"{kernel.name} wants user data of the kind {entry.kind:#x}, which is not known")
         if entry.slot > _MOST_ARGUMENT_BYTES or (entry.kind == IMM_CONST_BUFFER and entry.slot >= _CONST_BUFFERS):
-            raise UsageError(f"{kernel.name} wants the entry {entry.slot} of a table, which there is not")
+            raise UsageError(f"{kernel.name} needs entry {entry.slot} of a table, which has fewer")
 
 
 def registers(kernel: KernelObject, block_address: int, filled: bytes) -> dict[int, int]:

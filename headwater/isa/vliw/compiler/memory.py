@@ -312,7 +312,7 @@ def _uav_atomic(lowering: Lowering, made: Instruction) -> None:
         data[_second(lowering)] = values[1]
     name = _RAT_NAMES[made.mnemonic.removeprefix("uav_").removeprefix("read_")]
     if view.kind == "typed" and view.planar:
-        raise lowering.error(f"{made.mnemonic} on a typed view of two dimensions")
+        raise lowering.error(f"{made.mnemonic}: a typed view of two dimensions has no atomic operations")
     # A typed view is addressed by elements, of one dword.
     dword = address if view.kind == "typed" else b.alu("LSHR_INT", address, number(2))
     if not returns:
