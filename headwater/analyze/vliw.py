@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from headwater.analyze.code import OPERATION_SEPARATOR, Block, Code, Loop, Step
 from headwater.analyze.flow import find_loops
 from headwater.analyze.vliw_trips import Start, start_of, trips_of, way_of
-from headwater.isa.vliw import printer
+from headwater.isa.vliw import printer, table
 from headwater.isa.vliw.cost import group_cost
 from headwater.isa.vliw.encode import clause_words
 from headwater.isa.vliw.semantics import semantics
@@ -161,7 +161,7 @@ def _steps(cf: Cf, clause: int, head: str, generation: str) -> list[Step]:
         made = [_fetch(fetch, clause, generation) for fetch in cf.fetches]
         made[-1] = _waiting(made[-1])
     elif cf.row.kind in ("EXPORT", "MEM", "RAT"):
-        return [_write(cf, clause, head)]
+        return [_write(cf, clause, head, generation)]
     else:
         return [Step(0, f"{clause:02d} {head}", "flow", clause=clause)]
     first = made[0]
@@ -231,7 +231,7 @@ def _fetch(fetch: Fetch, clause: int, generation: str) -> Step:
     )
 
 
-def _write(cf: Cf, clause: int, head: str) -> Step:
+def _write(cf: Cf, clause: int, head: str, generation: str) -> Step:
     fields = cf.fields
     burst = fields["burst_count"] + 1
     if cf.row.kind == "EXPORT":
@@ -241,7 +241,7 @@ def _write(cf: Cf, clause: int, head: str) -> Step:
         components = fields["comp_mask"].bit_count() or 1
         space = "scratch" if "scratch" in cf.row.flags else "memory"
     size = 4 * components * burst
-    reads = "scratch" in cf.row.flags and fields["type"] in (2, 3) and "ack" not in cf.row.flags
+    reads = "scratch" in cf.row.flags and fields["type"] in (2, 3)
     return Step(
         0,
         f"{clause:02d} {head}",
@@ -251,9 +251,14 @@ def _write(cf: Cf, clause: int, head: str) -> Step:
         read_bytes=size if reads else 0,
         write_bytes=0 if reads else size,
         accesses=0 if cf.row.kind == "EXPORT" else 1,  # a pixel goes where it lies
-        atomic=cf.row.kind == "RAT" and fields["rat_inst"] % 32 >= _SELECTS,
+        atomic=cf.row.kind == "RAT" and _is_atomic(fields["rat_inst"], generation),
         clause=clause,
     )
+
+
+def _is_atomic(opcode: int, generation: str) -> bool:
+    row = table.find(generation, "RAT_INST", opcode)
+    return row is not None and semantics(row).is_atomic
 
 
 # ---- control flow ----------------------------------------------------------------------------------------------------

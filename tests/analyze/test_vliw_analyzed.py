@@ -238,3 +238,10 @@ def test_an_atomic_function_on_local_memory():
     """
     a = analyzed(kernel, "hd5870")
     assert sum(step.space == "local" for step in a.code.steps) == 5
+
+
+@pytest.mark.parametrize("device", ["hd5870", "hd6970"])
+@pytest.mark.parametrize(("statement", "atomic"), [("atomic_xchg(a, 1)", 1), ("atomic_add(a, 1)", 1), ("*a = 1", 0)])
+def test_which_writes_are_atomic(device, statement, atomic):
+    a = analyzed(f"kernel void f(global int *a) {{ {statement}; }}", device)
+    assert [step.atomic for step in a.code.steps if step.kind == "write"] == [bool(atomic)]
