@@ -236,6 +236,24 @@ def test_what_four_slots_compute_together_is_written_once():
     assert multiplications(range(4)) == multiplications([0]) > 0
 
 
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_push_that_no_lane_passes_jumps(generation):
+    """What is read behind the jump alone is kept for it."""
+    none = group(op(generation, "PRED_SETGT_INT", 0, 0, 0, literal(0), literal(1), **MASK))
+    shader = around(generation, [
+        alu(generation, group(op(generation, "ADD_INT", 0, 6, 0, gpr(2), literal(5)))),
+        alu(generation, none, name="ALU_PUSH_BEFORE"),
+        cf(generation, "PUSH", pop_count=2, addr=4),
+        cf(generation, "NOP", end_of_program=1),
+        alu(generation, group(op(generation, "ADD_INT", 0, 7, 0, gpr(6), literal(1)))),
+    ])  # fmt: skip
+    inputs = random_inputs(0)
+    native, slow = translated(shader, inputs), referred(shader, inputs)
+    assert np.array_equal(native[:, :2, 0], slow[:, :2, 0])
+    assert (native[:, 1, 0] == native[:, 0, 0] + 1).all()
+    assert (native[:, 0, 0] != 0).any()
+
+
 def test_a_predicate_leaves_the_mask_that_its_clause_reads():
     generation = "evergreen"
 
