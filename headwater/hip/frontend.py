@@ -65,6 +65,7 @@ _COMMON = (
 )
 # SPIR-V's device code has kernels whose pointers are to global memory; its layout is spir64's.
 _HOST = ("-triple", "spirv64-unknown-unknown")
+_STEP = "__hw_in_step_volatile_64x1"
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,8 @@ def compile_to_ir(
     with_opencl_printf(module, source, filename, calling=calling, any_strings=on_host)
     kernels = kernels_of(module)
     _refuse_unset(module, source, filename)
+    if on_host:
+        _keep_in_step(module)
     _as_opencl(module, kernels, keep_lines=debug or parsed.debug, on_host=on_host)
     with_library_calls(module, calling)
     return clang.Frontend(str(module), {kernel.info.name: kernel.info for kernel in kernels}, messages, found)
@@ -193,6 +196,16 @@ _HOUSEKEEPING = ("__hip_cuid_",)
 _METADATA_SECTION = 'section "llvm.metadata"'
 _MERGED = ("linkonce_odr", "weak_odr", "linkonce", "weak")
 _VISIBILITIES = ("hidden", "protected")
+
+
+def _keep_in_step(module: Module) -> None:
+    """Wavefronts exchange values through volatile shared memory without a barrier, as on hardware: where a function has
+    volatile accesses, it says so (`headwater.vectorise.prepare.kernel`)."""
+    for body in module.bodies.values():
+        at = next((n for n, line in enumerate(body.lines) if re.search(r"\b(load|store) volatile\b", line)), None)
+        if at is not None:
+            body.replace({at: [f"  call spir_func void @{_STEP}()", body.lines[at]]})
+            module.declare(f"declare spir_func void @{_STEP}() convergent nounwind")
 
 
 def _as_opencl(module: Module, kernels: Sequence[Kernel], *, keep_lines: bool, on_host: bool) -> None:

@@ -174,7 +174,7 @@ def intrinsic(symbol: str, *, exponentials: bool = True) -> str | None:
 
 # What the vectoriser provides on the cpu device: left undefined here.
 _PRIMITIVE = re.compile(
-    r"__hw_(global|local|group)_id_\d|__hw_\w+_size_\d|__hw_num_groups_\d|__hw_global_offset_\d|__hw_in_step_\d+x\d+|"
+    r"__hw_(global|local|group)_id_\d|__hw_\w+_size_\d|__hw_num_groups_\d|__hw_global_offset_\d|__hw_in_step_(?:volatile_)?\d+x\d+|"
     r"__hw_(local|scratch|stack)_(begin|end)"
 )
 _OF_MACHINE = "__hw_vliw_"  # what has no name in LLVM and is an instruction or a register of VLIW chips

@@ -71,6 +71,20 @@ __global__ void votes_in_branches(unsigned long long *out, const int *in) {
   out[3 * i] = some, out[3 * i + 1] = active, out[3 * i + 2] = either;
 }
 
+// The scan of CUDA's early libraries: lanes in step, no barrier.
+__device__ void scan_in_step(volatile int *at) {
+  for (int d = 1; d < 64; d *= 2) *at += at[-d];
+}
+__global__ void scan(int *out, const int *in) {
+  __shared__ int places[256];
+  int i = blockIdx.x * blockDim.x + threadIdx.x, place = threadIdx.x + (threadIdx.x & ~63) + 64;
+  volatile int *own = places + place;
+  own[-64] = 0;
+  *own = in[i];
+  scan_in_step(own);
+  out[i] = *own;
+}
+
 __global__ void histogram(unsigned *bins, float *most, const float *x, int n) {
   __shared__ unsigned mine[16];
   if (threadIdx.x < 16) mine[threadIdx.x] = 0;
@@ -208,6 +222,13 @@ def test_votes_in_branches_that_follow_from_each_other(program):
         np.testing.assert_array_equal(found[:, 0], some)
         np.testing.assert_array_equal(found[:, 1], np.where(odd, np.where(wave > 3, *active), np.uint64(0)))
         np.testing.assert_array_equal(found[:, 2], np.where(positive, *either))
+
+
+@pytest.mark.parametrize("block", [64, 128])
+def test_a_scan_through_volatile_shared_memory(program, block):
+    out = np.zeros(256, np.int32)
+    program.scan[(256,), (block,)](out, WHOLE)
+    np.testing.assert_array_equal(out.reshape(4, 64), np.cumsum(WHOLE.reshape(4, 64), axis=1))
 
 
 def test_atomics(program):

@@ -240,16 +240,18 @@ def _split_at_barriers(function: Function) -> int:
     return count
 
 
-_IN_STEP = re.compile(r"__hw_in_step_(\d+)x(\d+)$")
+_IN_STEP = re.compile(r"__hw_in_step_(volatile_)?(\d+)x(\d+)$")
 
 
 def _take_in_step(function: Function) -> tuple[int, int]:
-    """Remove the call by which a kernel says that work-items are to be in step; how many of them along x and y."""
+    """Remove the call by which a kernel says that work-items are to be in step; how many of them along x and y. One
+    call says so only of kernels that have local memory: LLVM does not tell of which memory a volatile access is."""
     found = (0, 0)
+    has_local = any(p.ty.space == 3 for p in function.params)
     for block in function.blocks.values():
         for inst in block.insts:
             if inst.op == "call" and (said := _IN_STEP.match(inst.detail)):
-                found = (int(said[1]), int(said[2]))
+                found = (int(said[2]), int(said[3])) if has_local or not said[1] else found
         block.insts = [i for i in block.insts if i.op != "call" or not _IN_STEP.match(i.detail)]
     return found
 
