@@ -165,7 +165,7 @@ Memory = np.ndarray[Any, np.dtype[np.uint8]]
 
 @dataclass(frozen=True)
 class Family:
-    """Chips that one engine replays: its file's name, its structures of a chip and an instruction, what it counts and
+    """Chips that one engine replays: their name, its structures of a chip and an instruction, what it counts and
     by what it waits.
 
     ``sums`` have "cycles", "instructions", "waves", "wave_cycles", "groups", "failed", "happenings", "occupancy_step"
@@ -181,6 +181,8 @@ class Family:
     kinds: tuple[str, ...]
     flags: tuple[tuple[str, ...], ...]
     is_vliw: bool = False
+    files: tuple[str, ...] = ()
+    """Of the engine, behind those of both families."""
     numbers: tuple[tuple[str, int], ...] = ()
     """What else the engine knows by name."""
 
@@ -202,7 +204,9 @@ class Family:
         return (*trace_format.SHARED, self.chip, TRACE, SEGMENT, HAPPENING, self.op, LAUNCH, self.result)
 
 
-GCN: Final = Family("gcn", CHIP, OP, SUMS, CAUSES, KINDS, (FLAGS, MORE_FLAGS))
+GCN: Final = Family(
+    "gcn", CHIP, OP, SUMS, CAUSES, KINDS, (FLAGS, MORE_FLAGS), files=("gcn_unit.h", "gcn_memory.h", "gcn.c")
+)
 
 
 def c_header(family: Family) -> str:
@@ -278,7 +282,7 @@ def _engine(family: Family) -> Engine:
     from headwater.native.shared import link_shared
 
     here = Path(__file__).parent
-    files = (*HEADERS, f"{family.name}.c")
+    files = (*HEADERS, *family.files)
     source = "\n".join((c_header(family), *((here / name).read_text() for name in files)))
     pointer, u64, u32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32
     own = f"hw_{family.name}_"

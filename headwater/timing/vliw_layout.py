@@ -98,4 +98,4 @@ SUMS: Final = (
 
 NUMBERS: Final = (("TWO_BLOCKS", TWO_BLOCKS), *((name, len(CAUSES) + n) for n, (name, _) in enumerate(CLAUSES, 1)))
 
-VLIW: Final = Family("vliw", CHIP, OP, SUMS, CAUSES, KINDS, (FLAGS,), is_vliw=True, numbers=NUMBERS)
+VLIW: Final = Family("vliw", CHIP, OP, SUMS, CAUSES, KINDS, (FLAGS,), is_vliw=True, files=("vliw.c",), numbers=NUMBERS)

@@ -340,4 +340,5 @@ def support() -> bytes:
     from headwater.emulate.wave.layout import access_header, c_header as layout_header
     from headwater.native.compile_c import compile_c
 
-    return compile_c(layout_header() + access_header() + c_header() + Path(__file__).with_name("texels.c").read_text())
+    own = "\n".join(Path(__file__).with_name(name).read_text() for name in ("components.h", "texels.c"))
+    return compile_c(layout_header() + access_header() + c_header() + own)
