@@ -167,7 +167,7 @@ def compile_to_ir(
     with_opencl_printf(module, source, filename, calling=calling, any_strings=on_host)
     kernels = kernels_of(module)
     _refuse_unset(module, source, filename)
-    if on_host:
+    if on_host and not debug:  # checks run work-items one by one
         _keep_in_step(module)
     _as_opencl(module, kernels, keep_lines=debug or parsed.debug, on_host=on_host)
     with_library_calls(module, calling)

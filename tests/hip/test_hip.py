@@ -229,6 +229,8 @@ def test_a_scan_through_volatile_shared_memory(program, block):
     out = np.zeros(256, np.int32)
     program.scan[(256,), (block,)](out, WHOLE)
     np.testing.assert_array_equal(out.reshape(4, 64), np.cumsum(WHOLE.reshape(4, 64), axis=1))
+    with pytest.raises(hw.HeadwaterError, match="of scan writes 4 bytes at byte 252"):
+        program.scan[(256,), (block,)](out[:63].copy(), WHOLE, check=True)
 
 
 def test_atomics(program):
