@@ -51,7 +51,7 @@ def faults(tools: Toolchain, sample: Sample, program: Any, seed: int, device: st
         for call in range(CALLS):
             if found:
                 break
-            arrays, shapes = arguments(kernel, seed + call)
+            arrays, shapes = arguments(kernel, sample, seed + call)
             if kernel.is_reduction:
                 shapes["r"] = (1,) * len(shapes["s"])
             expected = tools.run(sample, kernel, arrays, shapes)

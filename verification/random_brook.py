@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from verification.brook_oracle.amd import Array, Kernel
+from verification.brook_oracle.amd import Array, Kernel, Sample
 
 BASES = ("int", "uint", "float", "double")
 SMALL = ("char", "uchar", "short", "ushort")
@@ -61,7 +61,12 @@ class Maker:
         self.weak = weak
         self.divides = divides
         self.helpers: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
-        self.helpers_text = "\n".join(self.helper(number) for number in range(count // 4))
+        self.procedures: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
+        self.structs = [self.struct() for _ in range(2)]
+        parts = [self.struct_text(number) for number in range(len(self.structs))]
+        parts += [self.helper(number) for number in range(count // 4)]
+        parts += [self.procedure(number) for number in range(count // 8)]
+        self.helpers_text = "\n".join(parts)
         self.kernels = [self.reduction(number) if self.one_in(8) else self.kernel(number) for number in range(count)]
 
     def one_in(self, count: int) -> bool:
@@ -292,6 +297,27 @@ class Maker:
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
+    def struct(self) -> list[tuple[str, str]]:
+        """The members of a struct, types and names."""
+        return [(self.kind(), f"m{place}") for place in range(self.random.randrange(1, 4))]
+
+    def struct_text(self, number: int) -> str:
+        members = "".join(f"    {kind} {name};\n" for kind, name in self.structs[number])
+        return f"typedef struct S{number}_t\n{{\n{members}}} S{number};\n"
+
+    def procedure(self, number: int) -> str:
+        """A kernel that gives back its results through its outputs."""
+        kinds = tuple(self.kind() for _ in range(self.random.randrange(1, 3)))
+        scope = Scope(helpers=dict(self.helpers))
+        for place, one in enumerate(kinds):
+            scope.add(one, f"a{place}")
+        results = tuple(self.kind() for _ in range(self.random.randrange(1, 3)))
+        body = "".join(f"    r{place} = {self.expression(scope, one, 2)};\n" for place, one in enumerate(results))
+        self.procedures.append((f"p{number}", kinds, results))
+        parameters = [f"{one} a{place}<>" for place, one in enumerate(kinds)]
+        parameters += [f"out {one} r{place}<>" for place, one in enumerate(results)]
+        return f"kernel void p{number}({', '.join(parameters)})\n{{\n{body}}}\n"
+
     def helper(self, number: int) -> str:
         kind, kinds = self.kind(), tuple(self.kind() for _ in range(self.random.randrange(1, 4)))
         scope = Scope(helpers=dict(self.helpers))
@@ -312,6 +338,12 @@ class Maker:
         declared, copies = [], []
         for place in range(self.random.randrange(1, 4)):
             kind = self.kind()
+            if self.one_in(8):
+                which = self.random.randrange(len(self.structs))
+                declared.append(f"S{which} s{place}<>")
+                for member, name in self.structs[which]:
+                    scope.add(member, f"s{place}.{name}")
+                continue
             if self.one_in(5):
                 small, width = self.random.choice(SMALL), split(kind)[1]
                 declared.append(f"{of(small, width)} s{place}<>")
@@ -339,13 +371,31 @@ class Maker:
         if self.one_in(3):
             copies.append("    int4 at = instance();\n")
             scope.add("int4", "at")
+        if self.one_in(4):
+            copies.append("    float4 where = indexof(o0);\n")
+            scope.add("float4", "where")
         locals_ = []
         for place in range(self.random.randrange(1, 4)):
             kind = self.kind()
             locals_.append(f"    {kind} t{place} = {self.expression(scope, kind, 1)};\n")
             scope.add(kind, f"t{place}", writable=True)
         counters = ["i0", "i1"]
-        body = "".join([*copies, *locals_]) + "    int i0;\n    int i1;\n"
+        call = ""
+        if self.procedures and self.one_in(3):
+            name, kinds, results = self.random.choice(self.procedures)
+            given = [self.expression(scope, one, 1) for one in kinds]
+            locals_ += [f"    {one} r{place};\n" for place, one in enumerate(results)]
+            call = f"    {name}({', '.join([*given, *(f'r{place}' for place in range(len(results)))])});\n"
+            for place, one in enumerate(results):
+                scope.add(one, f"r{place}")
+        if self.one_in(6):
+            which = self.random.randrange(len(self.structs))
+            locals_.append(f"    S{which} u;\n")
+            for member, name in self.structs[which]:
+                call += f"    u.{name} = {self.expression(scope, member, 2)};\n"
+            for member, name in self.structs[which]:
+                scope.add(member, f"u.{name}", writable=True)
+        body = "".join([*copies, *locals_]) + "    int i0;\n    int i1;\n" + call
         body += self.block(scope, 2, "    ", counters)
         for place, kind in enumerate(outs):
             body += f"    o{place} = {self.expression(scope, kind, 3)};\n"
@@ -363,14 +413,13 @@ class Maker:
 SHAPES = ((1,), (7,), (61,), (5, 13), (8, 8))
 
 
-def arguments(kernel: Kernel, seed: int) -> tuple[dict[str, Array], dict[str, tuple[int, ...]]]:
+def arguments(kernel: Kernel, sample: Sample, seed: int) -> tuple[dict[str, Array], dict[str, tuple[int, ...]]]:
     """Arrays for a call, by parameter, and the shapes of streams and arrays."""
     rng = np.random.default_rng(seed)
     shape = SHAPES[seed % len(SHAPES)]
     arrays: dict[str, Array] = {}
     shapes: dict[str, tuple[int, ...]] = {}
     for parameter in kernel.parameters:
-        base, width = split(parameter.type)
         if parameter.kind == "gather":
             where: tuple[int, ...] = (ROW,) if parameter.name.endswith("_1") else (SIDE, SIDE)
         elif parameter.kind == "constant":
@@ -383,9 +432,21 @@ def arguments(kernel: Kernel, seed: int) -> tuple[dict[str, Array], dict[str, tu
             shapes[parameter.name] = where
         if parameter.kind in ("output", "reduce"):
             continue
-        whole = (*where, width) if width > 1 else where
-        arrays[parameter.name] = values(rng, base, whole)
+        arrays[parameter.name] = elements(rng, parameter.type, where, sample)
     return arrays, shapes
+
+
+def elements(rng: np.random.Generator, kind: str, shape: tuple[int, ...], sample: Sample) -> Array:
+    """Random elements of any type; a struct's member by member."""
+    if kind not in sample.structs:
+        base, width = split(kind)
+        return values(rng, base, (*shape, width) if width > 1 else shape)
+    made = np.zeros(shape, sample.structs[kind])
+    for name in made.dtype.names or ():
+        member = made[name]
+        bases = {"i4": "int", "u4": "uint", "f4": "float", "f8": "double"}
+        member[...] = values(rng, bases[member.dtype.str[1:]], member.shape)
+    return made
 
 
 def values(rng: np.random.Generator, base: str, shape: tuple[int, ...]) -> Array:

@@ -284,6 +284,16 @@ def for_processor(group: str, processor: str) -> str:
     return _MACHINE.sub(f'"target-cpu"="{processor}"', group)
 
 
+def with_narrower_vectors(text: str, halvings: int) -> str:
+    """A module whose code uses vectors of half the width, or less: what its functions' attributes say."""
+    if not halvings:
+        return text
+    return _WIDTHS.sub(lambda found: f'"{found[1]}"="{int(found[2]) >> halvings}"', text)
+
+
+_WIDTHS = re.compile(r'"(prefer-vector-width|min-legal-vector-width)"="(\d+)"')
+
+
 def without_addresses(line: str, ending: str) -> str:
     """A line with null for the addresses of functions whose names end so, where these are not called."""
     return re.sub(_ADDRESS.format(re.escape(ending)), "null", line) if ending in line else line

@@ -27,6 +27,9 @@ PROCESSOR_SECONDS = 180.0
 WALL_SECONDS = 1800.0
 """The same by the clock, which also runs while other programs have the processors."""
 
+LLVM_STOPPED = "LLVM stopped"
+"""What the message begins with where LLVM ended the process, for no fault of the program."""
+
 _LATE = 124
 """Exit status of a process that used the processor time up, as of the command ``timeout``."""
 
@@ -84,6 +87,24 @@ class Worker:
             raise value
         return value
 
+    def call_around_defects(self, function: str, *args: Any) -> Any:
+        """`call` of a function that generates a kernel's code for this machine and takes ``halvings``: where LLVM
+        stops, it is called again for vectors of half the width, and then of half of that.
+
+        LLVM's defects lie in what it does with the widest vectors; narrower ones do the same, and take longer. Raises
+        the first error if none is of use.
+        """
+        first: InternalError | None = None
+        for narrower in ({}, {"halvings": 1}, {"halvings": 2}):
+            try:
+                return self.call(function, *args, **narrower)
+            except InternalError as error:
+                first = first or error
+                if not error.message.startswith(LLVM_STOPPED):
+                    raise
+        assert first is not None
+        raise first
+
     def _running(self, module: str) -> subprocess.Popen[bytes]:
         if self._process is None or self._pid != os.getpid() or self._process.poll() is not None:
             self._close()
@@ -126,7 +147,7 @@ class Worker:
             )
         last = next((x for x in said.splitlines() if "LLVM ERROR" in x or "Assertion" in x), said[-500:])
         return InternalError(
-            f"LLVM stopped while compiling the kernel (exit status {code}): {last or 'no message'}",
+            f"{LLVM_STOPPED} while compiling the kernel (exit status {code}): {last or 'no message'}",
             hint="this is a defect of Headwater; please report it with the kernel's source",
         )
 

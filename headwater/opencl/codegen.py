@@ -31,7 +31,7 @@ from headwater.llvm.passes.bit_vectors import without_bit_vectors
 from headwater.llvm.passes.index_constants import constants_outside
 from headwater.llvm.passes.inlining import inlined
 from headwater.llvm.passes.selected_values import chosen_once
-from headwater.llvm.text import has_findings, string_bytes, with_plain_types
+from headwater.llvm.text import has_findings, string_bytes, with_narrower_vectors, with_plain_types
 from headwater.llvm.types import LOCAL_SPACE, PRIVATE_SPACE
 from headwater.native.shared import BOUNDS_SUFFIX, FITS_SUFFIX
 from headwater.opencl.checked import settle, with_definedness, with_printing, without_speculation
@@ -233,8 +233,9 @@ class Vectorised:
     fetches_ahead: bool
 
 
-def build(text: str, request: CodeRequest, symbol: str) -> Built:
-    """Vectorise one kernel of a prepared module, with an entry called ``symbol``, and compile it."""
+def build(text: str, request: CodeRequest, symbol: str, *, halvings: int = 0) -> Built:
+    """Vectorise one kernel of a prepared module, with an entry called ``symbol``, and compile it. ``halvings``: how
+    often to halve the width of LLVM's vectors, see `headwater.native.worker.call_around_defects`."""
     module = Module(text)
     asked = "" if request.checked else symbol + BOUNDS_SUFFIX
     name = symbol_of(request.kernel)
@@ -247,7 +248,7 @@ def build(text: str, request: CodeRequest, symbol: str) -> Built:
     privatize(kernel.function, found)
     code = vectorised(module, kernel, symbol, request, found)
     alone = request.layout.lanes == 1 and kernel.has_loop and not request.checked
-    objects = [compile_object(code.text, alone=alone)]
+    objects = [compile_object(with_narrower_vectors(code.text, halvings), alone=alone)]
     if kernel.bounds.text:
         objects.append(_quickly_compiled(kernel.bounds.text))
     return Built(objects, code.frame_bytes, code.formats, code.fetches_ahead, _bounds_test(kernel, asked))
@@ -471,12 +472,13 @@ QUICK_LINES = 2000
 four times as long, and find nothing that could be measured (the histogram of the benchmarks, 5300 lines)."""
 
 
-def assembly(text: str, request: CodeRequest, symbol: str) -> str:
+def assembly(text: str, request: CodeRequest, symbol: str, *, halvings: int = 0) -> str:
     """What `build` makes for such a launch, as assembly."""
     module = Module(text)
     kernel = read_kernel(module, symbol_of(request.kernel), guarded=request.guarded)
     code = vectorised(module, kernel, symbol, request)
-    made, tm = _optimised(code.text, alone=request.layout.lanes == 1 and kernel.has_loop)
+    whole = with_narrower_vectors(code.text, halvings)
+    made, tm = _optimised(whole, alone=request.layout.lanes == 1 and kernel.has_loop)
     shown: str = tm.emit_assembly(made)
     return shown
 

@@ -112,7 +112,7 @@ def front(source: str, filename: str, options: str, processor: str, version: int
 def _generate(ir: str, kernels: list[str], filename: str, source: str, settings: Settings) -> tuple[bytes, str]:
     """Code, and what is to be said of it. Where LLVM fails for no fault of the program, it is asked again, so that the
     defect that it met is not in the way, and then for ever less optimised code."""
-    from headwater.native.worker import WORKER
+    from headwater.native.worker import LLVM_STOPPED, WORKER
 
     # LLVM as a library has no assembler for the text between the quotes of asm(): then the whole goes through clang's.
     emit = "obj" if settings.emit == "hsaco" else settings.emit
@@ -143,7 +143,7 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
         except InternalError as error:
             first = first or error
             refused = _refused(error, source, filename, settings.processor)
-            if refused is not error or not error.message.startswith(_LLVM_FAILED):
+            if refused is not error or not error.message.startswith((LLVM_STOPPED, _NO_CODE)):
                 raise refused from error
             known = next((way for said, way in _WORKAROUNDS if said in error.message and way not in around), None)
             if known and "caution" not in around:
@@ -159,7 +159,7 @@ def _generate(ir: str, kernels: list[str], filename: str, source: str, settings:
             )
 
 
-_LLVM_FAILED = ("LLVM stopped", "LLVM cannot make code")
+_NO_CODE = "LLVM cannot make code"
 # What LLVM says at its defects that are known, and the way around each: `codegen_gcn.compile` tells.
 _WORKAROUNDS = (
     ("Not a min/max opcode", "plain_minima"),

@@ -220,7 +220,7 @@ class HostModule:
         from headwater.native.worker import WORKER
 
         code, group, chunks = self._choose(kernel, global_size, local_size, privatised=False, guarded=True)
-        made: str = WORKER.call("opencl.codegen:assembly", self.text(kernel), code, ENTRY)
+        made: str = WORKER.call_around_defects("opencl.codegen:assembly", self.text(kernel), code, ENTRY)
         sizes = [" x ".join(map(str, size)) for size in (global_size, group, code.layout.steps)]
         return (
             f"# {kernel}: {sizes[0]} work-items in groups of {sizes[1]}, each of {chunks} chunks of {sizes[2]}"
@@ -283,7 +283,7 @@ class HostModule:
         from headwater.native.worker import WORKER
         from headwater.opencl.program_variables import has_variables
 
-        made: Built = WORKER.call("opencl.codegen:build", self.text(code.kernel), code, ENTRY)
+        made: Built = WORKER.call_around_defects("opencl.codegen:build", self.text(code.kernel), code, ENTRY)
         objects = made.objects
         if known := self._constants():
             from headwater.native.compile_c import TARGET
