@@ -204,6 +204,8 @@ class Maker:
             low, high = ("0.0", "60000.0") if base == "uint" else ("-60000.0", "60000.0")
             bounds = [self.every(other, f"({bound}{suffix})") for bound in (low, high)]
             value = f"min(max({value}, {bounds[0]}), {bounds[1]})"
+        if (base, split(other)[0]) == ("int", "uint"):  # sums of large numbers would overflow
+            value = f"({value}) & {self.every(other, '65535u')}"
         return f"(({kind})({value}))"
 
     def condition(self, scope: Scope, depth: int) -> str:

@@ -182,10 +182,11 @@ def _group(group: AluGroup, clause: int, generation: str) -> Step:
     for op in group.ops:
         row = op.row
         if row.kind == "LDS":
-            accesses += 1
             what = semantics(row)
-            read += 4 if "returns" in row.flags else 0
-            write += 4 if what.is_atomic or any(access.kind == "store" for access in what.accesses) else 0
+            kinds = [access.kind for access in what.accesses]  # two of instructions with two addresses
+            accesses += max(1, len(kinds))
+            read += 4 * max(kinds.count("load"), "returns" in row.flags)
+            write += 4 * max(kinds.count("store"), what.is_atomic)
     return Step(
         0,
         OPERATION_SEPARATOR.join(line.strip() for line in text),

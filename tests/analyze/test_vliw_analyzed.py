@@ -245,3 +245,18 @@ def test_an_atomic_function_on_local_memory():
 def test_which_writes_are_atomic(device, statement, atomic):
     a = analyzed(f"kernel void f(global int *a) {{ {statement}; }}", device)
     assert [step.atomic for step in a.code.steps if step.kind == "write"] == [bool(atomic)]
+
+
+def test_a_read_of_two_words_of_local_memory_counts_twice():
+    kernel = """kernel void f(global float *a) {
+      local float tile[65];
+      int l = get_local_id(0);
+      tile[l] = a[l];
+      barrier(CLK_LOCAL_MEM_FENCE);
+      a[l] = tile[l] + tile[l + 1];
+    }
+    """
+    steps = [step for step in analyzed(kernel, "hd5870").code.steps if step.space == "local" and step.read_bytes]
+    assert any("LDS_READ2_RET" in step.text for step in steps)
+    assert sum(step.read_bytes for step in steps) == 8
+    assert sum(step.accesses for step in steps) == 2
