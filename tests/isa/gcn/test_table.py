@@ -12,9 +12,9 @@ from headwater.isa.semantics.types import TYPE_BITS
 from tests.counted import count_calls
 
 FLAGS = frozenset(
-    "accvgpr atomic bitop3 blgp_lanes blgp_signs byte_sel cmpswap dpp dpp90a e64 f8f6f4 fmods format gather gds interp lanes ld_scale "
-    "load mfma mix no_dst_sel offset2 op_sel permlane reads_d reads_vcc sdwa sdwa8 smfmac src2 store "
-    "swizzle vop3b writes_exec".split()
+    "accvgpr atomic bitop3 blgp_lanes blgp_signs byte_sel clears_half cmpswap dpp dpp90a e64 f8f6f4 fmods format "
+    "gather gds high_half interp keeps_half lanes ld_scale load mfma mix no_dst_sel offset2 op_sel permlane "
+    "reads_d reads_vcc sdwa sdwa8 smfmac src2 store swizzle vop3b writes_exec".split()
 )
 FLOW_OF_EFFECT = {"end": {"exit"}, "barrier": {"barrier"}, "gws": {"barrier"}, "branch": {"branch", "jump", "call"}}
 
