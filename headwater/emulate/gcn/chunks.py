@@ -32,7 +32,7 @@ def functions(
     entry: str,
     resumed: Mapping[int, str],
 ) -> dict[str, str]:
-    """The texts of all functions by name: the blocks', and `WHOLE`'s, which calls these.
+    """The texts of all functions by name: the blocks', and `WHOLE`'s, which calls these by a table.
 
     ``definitions``: lines ``%name = …`` that the blocks' code may use, in order. ``initial``: what is run when a
     wavefront begins. ``starts``: the label of each GCN block, with its number. ``resumed``: after which barrier it goes
@@ -98,10 +98,13 @@ def _caller(
     cases = " ".join(f"i32 {number}, label %resumed.{number}" for number in resumed)
     ways = [f"[{starts[entry]}, %begin]"]
     ways += [f"[{starts[label]}, %resumed.{number}]" for number, label in resumed.items()]
-    ways += [f"[%next.{number}, %call.{number}]" for number in starts.values()]
-    targets = " ".join(f"i32 {number}, label %call.{number}" for number in starts.values())
-    targets += "".join(f" i32 {code}, label %{label}" for label, (code, _) in _EXITS.items())
+    known_numbers = set(starts.values())
+    count = max(known_numbers) + 1
+    table = ", ".join(f"ptr @block.{n}" if n in known_numbers else "ptr null" for n in range(count))
+    exits = " ".join(f"i32 {code}, label %{label}" for label, (code, _) in _EXITS.items())
     lines = [
+        # A branch to a place for each block would have LLVM look through all of them for each of them.
+        f"@blocks = internal unnamed_addr constant [{count} x ptr] [{table}]",
         f"define hidden i32 @{WHOLE}(ptr noalias %w) #0 {{",
         "entry:",
         *_needed(known, f"{begin} %resume.at"),
@@ -112,9 +115,17 @@ def _caller(
         "  br label %loop",
         *(f"resumed.{number}:\n  br label %loop" for number in resumed),
         "loop:",
-        f"  %next = phi i32 {', '.join(ways)}",
-        f"  switch i32 %next, label %wave.stopped [{targets}]",
-        *(f"call.{n}:\n  %next.{n} = call i32 @block.{n}(ptr %w)\n  br label %loop" for n in starts.values()),
+        f"  %next = phi i32 {', '.join([*ways, '[%after, %call]'])}",
+        f"  %goes_on = icmp ult i32 %next, {count}",
+        "  br i1 %goes_on, label %call, label %leave",
+        "call:",
+        "  %place = zext i32 %next to i64",
+        f"  %slot = getelementptr [{count} x ptr], ptr @blocks, i64 0, i64 %place",
+        "  %block = load ptr, ptr %slot",
+        "  %after = call i32 %block(ptr %w)",
+        "  br label %loop",
+        "leave:",
+        f"  switch i32 %next, label %wave.stopped [{exits}]",
         *(f"{label}:\n  ret i32 {value}" for label, (_, value) in _EXITS.items()),
         "}",
     ]
