@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from gcn_snippets import code_of
 from translated_runs import both, differing, random_inputs
 
 import headwater as hw
+from headwater.emulate.gcn import chunks
 from headwater.emulate.gcn.program import LARGE_PROGRAM, LONGEST_BLOCK, read_program
 from headwater.emulate.gcn.translate import translate
 from headwater.emulate.gcn.translator import Options
@@ -705,3 +707,31 @@ def test_registers_that_m0_names():
     ]
     found, wanted = both("\n".join(lines), random_inputs(5, INTEGERS), 37)
     assert (found == wanted).all()
+
+
+@pytest.mark.parametrize("places", [0, 1 << 20])
+def test_a_kernel_of_many_blocks_calls_them_by_places_or_by_a_table(places, monkeypatch):
+    made, by_table, by_places = [], chunks._by_table, chunks._by_places
+    monkeypatch.setattr("headwater.emulate.gcn.translate.is_large", lambda program: True)
+    monkeypatch.setattr(chunks, "MOST_PLACES", places)
+    monkeypatch.setattr(chunks, "_by_table", lambda numbers: made.append("table") or by_table(numbers))
+    monkeypatch.setattr(chunks, "_by_places", lambda numbers: made.append("places") or by_places(numbers))
+    factor = time.time_ns() % 1_000_000  # code that no cache has
+    cases = "".join(f"case {n}: s += x * {n + 3}u ^ (s >> {n % 31}); break; " for n in range(40))
+    source = f"""kernel void f(global uint *a) {{
+      local uint all[64];
+      uint i = get_local_id(0), x = a[i] + {factor}u, s = 0;
+      for (uint k = 0; k < 5; k++) {{ switch ((x + k) % 40u) {{ {cases} }} }}
+      all[i] = s;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      a[i] = all[63 - i];
+    }}"""
+    a = np.arange(64, dtype=np.uint32) * 77
+    expected = a + np.uint32(factor)
+    results = np.zeros(64, np.uint32)
+    for k in range(5):
+        n = (expected + np.uint32(k)) % 40
+        results += expected * (n + 3).astype(np.uint32) ^ (results >> (n % 31).astype(np.uint32))
+    hw.compile(source, device="vega64").f[(64,), (64,)](a)
+    np.testing.assert_array_equal(a, results[::-1])
+    assert made == ["places" if places else "table"]
