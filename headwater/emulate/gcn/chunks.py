@@ -120,7 +120,7 @@ def _caller(
     return "\n".join(lines)
 
 
-MOST_PLACES = 512
+MOST_PLACES = 1024
 """Blocks up to which the caller has a place for each. LLVM copies the branch to these places behind each call, so that
 the processor predicts it by the block before it: 0.77 of the time of a table, in a kernel that hardly does anything but
 choose among 256 cases. But LLVM's block placement looks through all of the places for each of them, 28 s for 2,900."""
