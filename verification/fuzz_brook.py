@@ -4,7 +4,8 @@
 
 DIR is a checkout of hibengler/BrookPlus (see ``brook_oracle/README.md``). A seed makes a file of kernels; each runs on
 random data. Products and sums are rounded one by one, as in AMD's C++, and every bit must agree. On simulated chips,
-kernels have no quotients and roots. The exit status is 0 if it does, 1 if not, 2 if AMD's tools do not run.
+kernels have no quotients and roots. The exit status is 0 if kernels agree and none differs, 1 if not, 2 if AMD's tools
+do not run.
 """
 
 from __future__ import annotations
@@ -22,23 +23,15 @@ from typing import Any
 import numpy as np
 
 import headwater as hw
-from headwater.runtime.brook.program import BrookProgram
-from verification.brook_oracle.__main__ import signature_fault, unfused
-from verification.brook_oracle.amd import Kernel, Sample, Toolchain, ToolError
+from verification.brook_oracle.amd import Sample, Toolchain, ToolError
+from verification.brook_oracle.cases import Case
 from verification.brook_oracle.compare import difference
+from verification.brook_oracle.ours import call, rounded_one_by_one, signature_fault
 from verification.random_brook import Maker, arguments
 
 KERNELS = 24
 """Of a file: AMD's compiler and C++ take seconds for one, whatever is in it."""
 CALLS = 3
-
-
-def ours(program: Any, kernel: Kernel, arrays: dict[str, Any], shapes: dict[str, Any], device: str) -> dict[str, Any]:
-    """What Headwater makes of a call."""
-    given = [arrays[p.name] for p in kernel.parameters if p.name in arrays]
-    outs = [p.name for p in kernel.parameters if p.kind in ("output", "reduce")]
-    result = getattr(program, kernel.name)(*given, device=device, shape={name: shapes[name] for name in outs})
-    return dict(zip(outs, result if len(outs) > 1 else (result,), strict=True))
 
 
 def faults(tools: Toolchain, sample: Sample, program: Any, seed: int, device: str) -> Iterator[tuple[str, str]]:
@@ -48,22 +41,22 @@ def faults(tools: Toolchain, sample: Sample, program: Any, seed: int, device: st
             continue
         signature = program.kernels[kernel.name].signature
         found = signature_fault(sample, kernel, signature)
-        for call in range(CALLS):
+        for number in range(CALLS):
             if found:
                 break
-            arrays, shapes = arguments(kernel, sample, seed + call)
+            arrays, shapes = arguments(kernel, sample, seed + number)
             if kernel.is_reduction:
                 shapes["r"] = (1,) * len(shapes["s"])
             expected = tools.run(sample, kernel, arrays, shapes)
             try:
-                got = ours(program, kernel, arrays, shapes, device)
+                got = call(program, sample, kernel, Case(f"call {number}", arrays, shapes), device)
             except hw.HeadwaterError as error:
-                found = f"call {call}: {error}"
+                found = f"call {number}: {error}"
                 break
             for name, wanted in expected.items():
                 worst = difference(wanted, np.asarray(got[name]))
                 if worst.ulps:
-                    found = f"call {call}: {name} {worst.where}"
+                    found = f"call {number}: {name} {worst.where}"
         yield kernel.name, found
 
 
@@ -97,9 +90,7 @@ def examine(tools: Toolchain, seed: int, device: str, count: int, *, weak: bool)
             accepted = left
     yield from [("refused", "", "")] * (count - len(accepted))
     try:
-        fused = hw.compile(text, language="brook", options=f"{options} -w 0")
-        exact = "-cl-fp32-correctly-rounded-divide-sqrt"
-        program = BrookProgram(unfused(fused.module), fused.source, build_options=exact)
+        program = rounded_one_by_one(hw.compile(text, language="brook", options=f"{options} -w 0"))
         for name, fault in faults(tools, sample, program, seed, device):
             yield ("differs" if fault else "agrees"), name, fault
     except hw.HeadwaterError as error:
@@ -131,7 +122,7 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(", ".join(f"{count} {status}" for status, count in counts.items()))
-    return 1 if counts["differs"] or counts["fails"] else 0
+    return 1 if counts["differs"] or counts["fails"] or not counts["agrees"] else 0
 
 
 if __name__ == "__main__":

@@ -68,22 +68,22 @@ def serve(make: Callable[[], Service]) -> int:
     """Answer the host that started this process, until it ends."""
     # Ctrl-C is the host's; whoever ends the server otherwise means it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    way = transport.chosen()
-    begun = way.first()
+    link = transport.chosen()
+    begun = link.first()
     # What the host's standard output has is the host's to write: it may have sent it elsewhere since.
     sys.stdout = sys.stderr
     if begun is not None:
         first, shared = begun
-        Connection(first, make(), way).hello(shared)
+        Connection(first, make(), link).hello(shared)
     return 0
 
 
 class Connection:
     """One connection, its requests answered in order."""
 
-    def __init__(self, connection: socket.socket, service: Service, way: Transport) -> None:
+    def __init__(self, connection: socket.socket, service: Service, link: Transport) -> None:
         self._socket = connection
-        self._transport = way
+        self._link = link
         self._service = service
         self._protocol = service.protocol
         self._names = tuple(service.protocol.messages)
@@ -114,10 +114,10 @@ class Connection:
         while (request := self._next()) is not None:
             if self._names[request[0]] != "connect":
                 continue
-            made = self._transport.another(self._socket)
+            made = self._link.another(self._socket)
             if made is None:
                 break
-            other = Connection(made, service, self._transport)
+            other = Connection(made, service, self._link)
             threading.Thread(target=other.run, daemon=True).start()
         temporary.leave_all()
         temporary.remove_abandoned()  # by servers that were killed
@@ -132,7 +132,7 @@ class Connection:
                 answer = handlers[name](unpack(messages[name].request, request[1]))
                 if isinstance(answer, FileAnswer):
                     self.reply(answer.status, answer.record)
-                    self._transport.send_file(self._socket, answer.file)
+                    self._link.send_file(self._socket, answer.file)
                 elif isinstance(answer, tuple):
                     self.reply(*answer)
                 else:

@@ -97,10 +97,7 @@ class Shim:
     def _build_for_windows(self, words: Sequence[str], sources: Iterable[str], folder: str) -> None:
         """With the import libraries of the ``.def`` files, and nothing of a C library but headers: Zig would build its
         own for more than a minute."""
-        headers = toolchain.zig_path().parent / "lib"
-        places = [str(headers / "include"), str(headers / "libc" / "include" / "any-windows-any")]
-        search = [word for place in places for word in ("-isystem", place)]
-        self._check(toolchain.run(["clang", "-c", "-nostdinc", *search, *words], cwd=folder))
+        self._check(toolchain.run(["clang", "-c", *windows_headers(), *words], cwd=folder))
         definitions = [name for name in sources if name.endswith(".def")]
         for name in definitions:
             command = ["dlltool", "-m", "i386:x86-64", "-d", name, "-l", f"{name}.lib"]
@@ -122,6 +119,13 @@ class Shim:
             known = ", ".join(f"{machine} on {system}" for system, machine in TARGETS)
             raise DeviceError(f"there is no {self.what} for {machine} on {system}", hint=f"there are for {known}")
         return target
+
+
+def windows_headers() -> list[str]:
+    """clang's options for the headers of Windows and its C library, which Zig brings."""
+    root = toolchain.zig_path().parent / "lib"
+    places = [root / "include", root / "libc" / "include" / "any-windows-any"]
+    return ["-nostdinc", *(word for place in places for word in ("-isystem", str(place)))]
 
 
 def _flags(system: str) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ import struct
 from abc import ABC, abstractmethod
 from typing import Final
 
+from headwater.errors import InternalError
+
 VARIABLE: Final = "HEADWATER_BRIDGE"
 _SECRET: Final = 16
 """Bytes that each side shows the other."""
@@ -35,9 +37,10 @@ class Transport(ABC):
     def another(self, first: socket.socket) -> socket.socket | None:
         """The connection that the host has just asked for; None if the host has gone."""
 
+    @abstractmethod
     def send_file(self, connection: socket.socket, file: int) -> None:
-        """Send a file behind a reply. NotImplementedError where files cannot be passed on."""
-        raise NotImplementedError
+        """Send a file behind a reply. InternalError where files cannot be passed on: no service that needs that has a
+        library for such a system."""
 
 
 def chosen() -> Transport:
@@ -93,6 +96,9 @@ class _Connecting(Transport):
 
     def another(self, first: socket.socket) -> socket.socket | None:
         return self._connect()
+
+    def send_file(self, connection: socket.socket, file: int) -> None:
+        raise InternalError("files are not passed on by this system")
 
     def _connect(self) -> socket.socket | None:
         """A connection to the host, whom the port belongs to if it knows the secret; None if it does not."""

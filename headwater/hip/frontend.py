@@ -19,7 +19,14 @@ from headwater.hip import host_api
 from headwater.hip.printf import with_opencl_printf
 from headwater.hip.signatures import Kernel, is_dynamic_local, kernels_of
 from headwater.llvm.ir import Body, Global, Module
-from headwater.llvm.text import with_names, without_comdat, without_field, without_metadata, without_words
+from headwater.llvm.text import (
+    accesses_volatile,
+    with_names,
+    without_comdat,
+    without_field,
+    without_metadata,
+    without_words,
+)
 from headwater.opencl import clang, includes
 from headwater.opencl.kernels import HIP_OPTION
 from headwater.opencl.library_calls import with_library_calls
@@ -202,7 +209,7 @@ def _keep_in_step(module: Module) -> None:
     """Wavefronts exchange values through volatile shared memory without a barrier, as on hardware: where a function has
     volatile accesses, it says so (`headwater.vectorise.prepare.kernel`)."""
     for body in module.bodies.values():
-        at = next((n for n, line in enumerate(body.lines) if re.search(r"\b(load|store) volatile\b", line)), None)
+        at = next((n for n, line in enumerate(body.lines) if accesses_volatile(line)), None)
         if at is not None:
             body.replace({at: [f"  call spir_func void @{_STEP}()", body.lines[at]]})
             module.declare(f"declare spir_func void @{_STEP}() convergent nounwind")

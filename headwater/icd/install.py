@@ -69,7 +69,9 @@ def _existing(path: Path) -> Path:
 
 
 def install(vendors: str | None = None) -> Installed:
-    """Compile the library, keep it for the user, and tell loaders of it. ResourceError if a file cannot be written."""
+    """Compile the library, keep it for the user, and tell loaders of it. ResourceError if a file cannot be written,
+    UsageError for ``vendors`` on Windows."""
+    _refuse_on_windows(vendors)
     built = library.build(sys.platform)
     kept = _kept()
     try:
@@ -84,6 +86,11 @@ def install(vendors: str | None = None) -> Installed:
     except OSError as error:
         raise ResourceError(f"cannot write {error.filename}: {error.strerror}") from None
     return _installed(kept, place)
+
+
+def _refuse_on_windows(vendors: str | None) -> None:
+    if vendors is not None and sys.platform == "win32":
+        raise UsageError("loaders read no .icd files on Windows", hint="leave out --vendors")
 
 
 def _kept() -> Path:
@@ -118,6 +125,7 @@ def _is_found(place: Path) -> bool:
 
 def status(vendors: str | None = None) -> Installed | None:
     """What is installed; None if nothing is."""
+    _refuse_on_windows(vendors)
     if sys.platform == "win32":
         return _installed(_kept(), None) if _kept().is_file() else None
     for place in [*places(vendors), SYSTEM]:
@@ -129,6 +137,7 @@ def status(vendors: str | None = None) -> Installed | None:
 
 def uninstall(vendors: str | None = None) -> list[Path]:
     """Remove what `install` wrote; the files that were removed. ResourceError if one cannot be."""
+    _refuse_on_windows(vendors)
     removed = []
     kept = _kept()
     files = [place / FILE for place in {*places(vendors), SYSTEM, folder() / "vendors"}]

@@ -284,6 +284,14 @@ def for_processor(group: str, processor: str) -> str:
     return _MACHINE.sub(f'"target-cpu"="{processor}"', group)
 
 
+def accesses_volatile(line: str) -> bool:
+    """Whether an instruction is a volatile load or store."""
+    return _VOLATILE.search(line) is not None
+
+
+_VOLATILE = re.compile(r"\b(?:load|store) volatile\b")
+
+
 def with_narrower_vectors(text: str, halvings: int) -> str:
     """A module whose code uses vectors of half the width, or less: what its functions' attributes say."""
     if not halvings:

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from headwater.bridge import transport
+from headwater.errors import InternalError
 
 SECRET = bytes(range(32))
 
@@ -47,7 +48,7 @@ def test_the_server_shows_its_half_of_the_secret_and_finds_the_shared_memory_by_
     way.another(connection).close()
     thread.join(60)
     assert seen == [SECRET[:16]]
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(InternalError, match="not passed on"):
         way.send_file(connection, 0)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import build_backend
 from headwater.bridge import library as bridge
-from headwater.errors import InternalError
+from headwater.errors import InternalError, UsageError
 from headwater.icd import install, library, protocol
 from headwater.native import toolchain
 
@@ -486,6 +486,9 @@ def test_on_windows_a_variable_names_the_library(tmp_path, monkeypatch):
     monkeypatch.setattr(library, "build", {"win32": made}.__getitem__)
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
     assert install.status() is None
+    for call in (install.install, install.status, install.uninstall):
+        with pytest.raises(UsageError, match=r"no \.icd files on Windows"):
+            call("vendors")
     kept = tmp_path / "headwater" / "icd" / "headwater_icd.dll"
     assert install.install() == install.status() == (kept, None, {"OCL_ICD_FILENAMES": str(kept)})
     assert kept.read_bytes() == b"a library"

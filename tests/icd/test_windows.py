@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.bridge.library import FOLDER
+from headwater.bridge.library import FOLDER, windows_headers
 from headwater.icd import library
 from headwater.native import toolchain
 
@@ -53,9 +53,6 @@ def build_host(folder):
     named = {name: place for place, name in reversed(list(enumerate(functions))) if name.startswith("cl")}
     (folder / "table.h").write_text("enum {" + ", ".join(f"{name} = {place}" for name, place in named.items()) + "};")
     shutil.copy(Path(__file__).with_name("windows_host.c"), folder)
-    headers = toolchain.zig_path().parent / "lib"
-    places = [str(headers / "include"), str(headers / "libc" / "include" / "any-windows-any")]
-    search = [word for place in places for word in ("-isystem", place)]
     tool(
         folder,
         "clang",
@@ -63,8 +60,7 @@ def build_host(folder):
         "x86_64-windows-gnu",
         "-c",
         "-std=gnu11",
-        "-nostdinc",
-        *search,
+        *windows_headers(),
         *FLAGS,
         "windows_host.c",
     )

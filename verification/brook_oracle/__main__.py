@@ -15,18 +15,17 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 import headwater as hw
-from headwater.brook.model import BrookModule
-from headwater.runtime.brook.program import BrookProgram
 from verification.brook_oracle.amd import Kernel, Sample, Toolchain, ToolError, samples
-from verification.brook_oracle.cases import Case, cases
+from verification.brook_oracle.cases import cases
 from verification.brook_oracle.compare import EXACT, TOLERANCES, difference
+from verification.brook_oracle.ours import call, rounded_one_by_one, signature_fault
 
 Status = Literal["agrees", "differs", "unsupported"]
 
@@ -45,34 +44,6 @@ class Outcome:
     strict: float = 0.0
     fused: float = 0.0
     note: str = ""
-
-
-def signature_fault(sample: Sample, kernel: Kernel, ours: Any) -> str:
-    """How Headwater's signature of a kernel differs from AMD's, or nothing."""
-    theirs = [(p.name, p.kind, p.type, p.sizes if p.kind == "constant" else ()) for p in kernel.parameters]
-    own = [(p.name, p.kind, p.type.name, p.sizes if p.kind == "constant" else ()) for p in ours.parameters]
-    for a, b in zip(theirs, own, strict=False):
-        if a != b:
-            return f"parameter {a} of AMD's is {b}"
-    return "" if len(theirs) == len(own) else f"{len(own)} parameters instead of {len(theirs)}"
-
-
-def call(program: Any, sample: Sample, kernel: Kernel, case: Case, device: str) -> dict[str, Any]:
-    """What Headwater makes of a call: arrays by name of the outs."""
-    arguments = [case.arguments[p.name] for p in kernel.parameters if p.kind not in ("output", "scatter", "reduce")]
-    outs = [p for p in kernel.parameters if p.kind in ("output", "scatter", "reduce")]
-    keywords: dict[str, Any] = {"device": device}
-    if not case.full:
-        keywords["shape"] = {p.name: case.shapes[p.name] for p in outs}
-    if case.domain is not None:
-        offset, size = case.domain
-        end = tuple(a + n for a, n in zip(offset, size, strict=True))
-        keywords["domain"] = (tuple(reversed(offset)), tuple(reversed(end)))
-    scatter = {p.name: case.arguments[p.name].copy() for p in outs if p.kind == "scatter"}
-    if scatter:
-        keywords["out"] = scatter
-    result = getattr(program, kernel.name)(*arguments, **keywords)
-    return dict(zip((p.name for p in outs), result if len(outs) > 1 else (result,), strict=True))
 
 
 def examine(tools: Toolchain, sample: Sample, kernel: Kernel, programs: Sequence[Any], device: str) -> Outcome:
@@ -116,19 +87,12 @@ def examine_sample(tools: Toolchain, path: Path, device: str, only: str | None, 
     wanted = [kernel for kernel in sample.kernels if only in (None, kernel.name)]
     try:
         fused = hw.compile(path, language="brook", options=sample.options)
-        module = unfused(fused.module)
-        strict = BrookProgram(module, fused.source, build_options="-cl-fp32-correctly-rounded-divide-sqrt")
+        strict = rounded_one_by_one(fused)
     except hw.HeadwaterError as error:
         text = " ".join(str(error).split())
         return [Outcome(sample_name(tools, path), kernel.name, "unsupported", note=text) for kernel in wanted]
     programs = (None if fused_only else strict, fused)
     return [examine(tools, sample, kernel, programs, device) for kernel in wanted]
-
-
-def unfused(module: BrookModule) -> BrookModule:
-    """A module whose products and sums are rounded each for itself, on all devices."""
-    pixels = unfused(module.pixels) if module.pixels is not None else None
-    return replace(module, source=f"#pragma OPENCL FP_CONTRACT OFF\n{module.source}", pixels=pixels)
 
 
 def line(outcome: Outcome) -> str:

@@ -112,7 +112,9 @@ uint64_t hw_memory_bytes(void) {
   return GlobalMemoryStatusEx(&status) ? status.ullTotalPhys : (uint64_t)1 << 30;
 }
 
-void hw_at_fork(void (*before)(void), void (*parent)(void), void (*child)(void)) { (void)before, (void)parent, (void)child; }
+void hw_at_fork(void (*before)(void), void (*parent)(void), void (*child)(void)) {
+  (void)before, (void)parent, (void)child;
+}
 
 // -- texts: UTF-8 here, UTF-16 there
 
@@ -163,6 +165,8 @@ static void print_hex(char *text, const unsigned char *bytes, size_t count) {
     snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 }
 
+static HANDLE arena_file = INVALID_HANDLE_VALUE; // which ends when it is closed
+
 int hw_make_shared(struct hw_arena *arena, uint64_t size) {
   unsigned char number[8];
   char digits[2 * sizeof number + 1], folder[sizeof arena->name / 2], name[64];
@@ -193,7 +197,8 @@ int hw_make_shared(struct hw_arena *arena, uint64_t size) {
     return 0;
   }
   arena->size = size;
-  arena->file = (intptr_t)mapping; // the file's handle stays open as long as this process runs
+  arena->file = (intptr_t)mapping;
+  arena_file = file;
   return 1;
 }
 
@@ -207,6 +212,7 @@ int hw_map_arena(struct hw_arena *arena, uint64_t size) {
   arena->base = MapViewOfFile((HANDLE)arena->file, FILE_MAP_ALL_ACCESS, 0, 0, (SIZE_T)size);
   if (!arena->base) {
     CloseHandle((HANDLE)arena->file);
+    CloseHandle(arena_file);
     *arena = (struct hw_arena){0};
     return 0;
   }
@@ -220,7 +226,10 @@ void hw_discard(struct hw_arena *arena, uint64_t offset, uint64_t bytes) { (void
 intptr_t hw_receive_file(hw_connection connection) { (void)connection; return -1; }
 void *hw_map_shared(intptr_t file, uint64_t bytes) { (void)file, (void)bytes; return NULL; }
 void hw_unmap_shared(void *memory, uint64_t bytes) { (void)memory, (void)bytes; }
-int hw_share_pages(struct hw_arena *arena, void *pages, uint64_t bytes) { (void)arena, (void)pages, (void)bytes; return 0; }
+int hw_share_pages(struct hw_arena *arena, void *pages, uint64_t bytes) {
+  (void)arena, (void)pages, (void)bytes;
+  return 0;
+}
 
 // -- the server
 
@@ -242,7 +251,8 @@ static unsigned short listen_once(void) {
     WSADATA data;
     if (WSAStartup(MAKEWORD(2, 2), &data) || !random_bytes(secret, sizeof secret))
       return 0;
-    SOCKET made = WSASocketW(AF_INET, SOCK_STREAM, IPPROTO_TCP, NULL, 0, WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
+    DWORD flags = WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT;
+    SOCKET made = WSASocketW(AF_INET, SOCK_STREAM, IPPROTO_TCP, NULL, 0, flags);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (made == INVALID_SOCKET || bind(made, (struct sockaddr *)&address, sizeof address) || listen(made, SOMAXCONN)) {
       closesocket(made);
@@ -299,7 +309,8 @@ static hw_connection await_connection(void) {
 
 // Whether a variable is the host's own, or names libraries that a server must not load.
 static int stays_out(const wchar_t *entry) {
-  static const wchar_t *const names[] = {L"PYTHONPATH=", L"PYTHONHOME=", L"OCL_ICD_", L"HEADWATER_SERVER=", L"HEADWATER_BRIDGE="};
+  static const wchar_t *const names[] = {L"PYTHONPATH=", L"PYTHONHOME=", L"OCL_ICD_", L"HEADWATER_SERVER=",
+                                         L"HEADWATER_BRIDGE="};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!_wcsnicmp(entry, names[i], wcslen(names[i])))
       return 1;
@@ -367,12 +378,14 @@ static DWORD start_process(const char *module, const char *python, const wchar_t
   DWORD failed = ERROR_NOT_ENOUGH_MEMORY;
   if (command && startup.lpAttributeList && InitializeProcThreadAttributeList(startup.lpAttributeList, 1, 0, &bytes)) {
     // Of all that the host lets its children inherit, the server gets this alone. Ctrl-C is the host's.
-    UpdateProcThreadAttribute(startup.lpAttributeList, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, &errors, sizeof errors, NULL, NULL);
+    UpdateProcThreadAttribute(startup.lpAttributeList, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, &errors, sizeof errors, NULL,
+                              NULL);
     DWORD flags = EXTENDED_STARTUPINFO_PRESENT | CREATE_UNICODE_ENVIRONMENT | CREATE_NEW_PROCESS_GROUP;
     if (!GetConsoleCP())
       flags |= CREATE_NO_WINDOW;
     failed = 0;
-    if (!CreateProcessW(NULL, command, NULL, NULL, TRUE, flags, (void *)environment, NULL, &startup.StartupInfo, &process))
+    if (!CreateProcessW(NULL, command, NULL, NULL, TRUE, flags, (void *)environment, NULL, &startup.StartupInfo,
+                        &process))
       failed = GetLastError();
     DeleteProcThreadAttributeList(startup.lpAttributeList);
   }

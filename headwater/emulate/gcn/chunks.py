@@ -35,8 +35,8 @@ def functions(
     """The texts of all functions by name: the blocks', and `WHOLE`'s, which calls these.
 
     ``definitions``: lines ``%name = …`` that the blocks' code may use, in order. ``initial``: what is run when a
-    wavefront begins. ``starts``: the label of each GCN block, with its number. ``resumed``: after which barrier it goes
-    on in which block.
+    wavefront begins. ``starts``: the label of each GCN block, with its number, from 0 on. ``resumed``: after which
+    barrier it goes on in which block.
     """
     known = {line.split(" = ", 1)[0]: line for line in definitions}
     known["%count"] = f"%count = getelementptr i8, ptr %w, i64 {WAVE.offset['wave_instructions']}"
@@ -96,7 +96,7 @@ def _caller(
 ) -> str:
     begin = "\n".join(initial)
     cases = " ".join(f"i32 {number}, label %resumed.{number}" for number in resumed)
-    numbers = sorted(starts.values())
+    numbers = range(len(starts))
     constants, dispatch, back = _by_table(numbers) if len(numbers) > MOST_PLACES else _by_places(numbers)
     ways = [f"[{starts[entry]}, %begin]"]
     ways += [f"[{starts[label]}, %resumed.{number}]" for number, label in resumed.items()]
@@ -141,9 +141,8 @@ def _by_places(numbers: Sequence[int]) -> _Dispatch:
 
 
 def _by_table(numbers: Sequence[int]) -> _Dispatch:
-    count = numbers[-1] + 1
-    known = set(numbers)
-    table = ", ".join(f"ptr @block.{n}" if n in known else "ptr null" for n in range(count))
+    count = len(numbers)
+    table = ", ".join(f"ptr @block.{n}" for n in numbers)
     lines = [
         f"  %goes_on = icmp ult i32 %next, {count}",
         "  br i1 %goes_on, label %call, label %leave",

@@ -31,8 +31,8 @@ __HW_WAVE void __hw_wave_barrier() {
 }
 #else
 #define __HW_WAVE static __device__ inline __attribute__((always_inline, convergent))
-/* Where the work-items of a wavefront are together. It is convergent, so that LLVM neither copies what is around it for some
-   of them, nor moves it out of a branch: between an exchange's writes and reads, and after these, as well. */
+/* Where the work-items of a wavefront are together. It is convergent, so that LLVM neither copies what is around it for
+   some of them, nor moves it out of a branch: between an exchange's writes and reads, and after these, as well. */
 extern "C" __device__ __attribute__((convergent)) void __hw_in_step_64x1();
 static __shared__ uint __hw_exchange[4096];
 static __shared__ uint __hw_votes[2][64];

@@ -36,7 +36,7 @@ def finish_suspensions(ctx: Lowering) -> int:
     live = writer.live_in()
     kept = [live[resume] for _, resume in labels]
     saved = _unsaved(writer.blocks, dict(labels), live)
-    missing = _read_before_barriers(writer.blocks, saved)
+    missing = writer.read_before(saved)
     places, frame_bytes = _places(kept, writer.slots, ctx.plan.private_frame_bytes)
     blocks = {b.label: b for b in writer.blocks}
     for number, (suspend, resume) in enumerate(labels, 1):
@@ -85,23 +85,6 @@ def _unsaved(blocks: list[Out], resumes: dict[str, str], live: dict[str, set[str
                     continue
                 changed = True
     return {suspend: live[resume] - before.get(suspend, set()) for suspend, resume in resumes.items()}
-
-
-def _read_before_barriers(blocks: list[Out], saved: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The slots that are read behind the start of each block before they are written, there or at the next barrier."""
-    found = {b.label: set(saved.get(b.label, b.reads)) for b in blocks}
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(blocks):
-            if block.label in saved:
-                continue
-            into = found[block.label]
-            size = len(into)
-            for target in block.targets:
-                into |= found[target] - block.writes
-            changed |= len(into) != size
-    return found
 
 
 def _places(kept: list[set[str]], slots: Mapping[str, Type], start: int) -> tuple[dict[str, tuple[int, int]], int]:

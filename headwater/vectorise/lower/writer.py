@@ -3,6 +3,7 @@ where."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from headwater.llvm import builder
@@ -71,14 +72,20 @@ class Writer(builder.Builder[Out]):
 
     def live_in(self) -> dict[str, set[str]]:
         """The slots that are live at the start of each block."""
-        live: dict[str, set[str]] = {b.label: set(b.reads) for b in self.blocks}
+        return self.read_before({})
+
+    def read_before(self, ends: Mapping[str, set[str]]) -> dict[str, set[str]]:
+        """The slots that are read behind the start of each block before they are written. What is behind a block of
+        ``ends`` does not count, and such a block reads the slots that are named there."""
+        found: dict[str, set[str]] = {b.label: set(ends.get(b.label, b.reads)) for b in self.blocks}
+        followed = [b for b in reversed(self.blocks) if b.label not in ends]
         changed = True
         while changed:
             changed = False
-            for block in reversed(self.blocks):
-                into = live[block.label]
+            for block in followed:
+                into = found[block.label]
                 before = len(into)
                 for target in block.targets:
-                    into |= live[target] - block.writes
+                    into |= found[target] - block.writes
                 changed |= len(into) != before
-        return live
+        return found
