@@ -65,7 +65,22 @@ class AluCode:
 
     # ---- groups
 
-    def group(self, number: int, group: AluGroup) -> None:
+    def write(self, groups: Mapping[int, AluGroup]) -> None:
+        """All groups of the segment, by their numbers in the clause."""
+        ops = [op for group in groups.values() for op in group.ops]
+        if not self.c.inlined and all(self._repeatable(op) for op in ops):
+            self.c.repeat()
+        for number, group in groups.items():
+            self._group(number, group)
+        self._finish()
+
+    def _repeatable(self, op: AluOp) -> bool:
+        """Whether a loop over the parts may have this operation: it leaves nothing but registers and masks."""
+        if op.row.kind == "LDS" or semantics(op.row).unsupported:
+            return False
+        return all(not program.is_queue(s.sel) and self._readable(op, s) for s in op.sources)
+
+    def _group(self, number: int, group: AluGroup) -> None:
         """One group."""
         c = self.c
         ops = [op for op in group.ops if op.row.name not in ("ALU_NOP", "GROUP_BARRIER")]
@@ -82,7 +97,8 @@ class AluCode:
                 self._pop(source.sel)
         popped = self._popped
         before = c.exec
-        after = self._mask_after(plain)
+        taken: dict[int, Mask] = {}
+        after = self._mask_after(plain, taken)
         shared = [
             (op, lds.Access(c, op.row, pc + op.slot, offset=op.lds_offset, predicated=op.pred_sel >= 2))
             for op in ops
@@ -94,7 +110,7 @@ class AluCode:
             for op, access in shared:
                 sources = [self.source(op, s, part) for s in op.sources]
                 access.read(part, sources, self._allowed(op, part))
-            self._compute(plain, part, before, after)
+            self._compute(plain, part, before, after, taken)
 
         c.later(thunk)
         for _, access in shared:
@@ -105,8 +121,11 @@ class AluCode:
             c.exec = after
             self.narrowed = True
 
-    def _compute(self, ops: Sequence[AluOp], part: int, before: Mask, after: Mask | None) -> None:
-        """The operations of a group for one part: all results first, then what is written."""
+    def _compute(
+        self, ops: Sequence[AluOp], part: int, before: Mask, after: Mask | None, taken: Mapping[int, Mask]
+    ) -> None:
+        """The operations of a group for one part: all results first, then what is written. ``taken``: see
+        `_mask_after`."""
         results: dict[int, dict[str, Wide]] = {}
         together: dict[tuple[object, ...], dict[str, Wide]] = {}
         by_slot = {op.slot: op for op in ops}
@@ -126,7 +145,7 @@ class AluCode:
                 killed = self.b.binary("and", lanes, condition)
                 if allowed is not None:
                     killed = self.b.binary("and", killed, allowed)
-                self.kills[-1].parts[part] = killed.text
+                taken[op.slot].parts[part] = killed.text
                 lanes = self.b.binary("and", lanes, self._not(killed))
             elif op.update_exec_mask:
                 condition = targets["PRED"]
@@ -136,22 +155,25 @@ class AluCode:
                     condition = self.b.select(allowed, condition, Value("true", "u1"))
                 if self.c.traits.has_mask_operations and op.omod:
                     failed = self.b.binary("and", lanes, self._not(condition))
-                    self.left[-1][0].parts[part] = failed.text
+                    taken[op.slot].parts[part] = failed.text
                 lanes = self.b.binary("and", lanes, condition)
         # What was written so far was written by the lanes of the old mask.
         self.c.regs.store(part, before, self.live)
         after.parts[part] = lanes.text
 
-    def _mask_after(self, ops: Sequence[AluOp]) -> Mask | None:
-        """A mask for the lanes that go on after a group, if it may change; its parts are computed later."""
+    def _mask_after(self, ops: Sequence[AluOp], taken: dict[int, Mask]) -> Mask | None:
+        """A mask for the lanes that go on after a group, if it may change; its parts are computed later. ``taken`` gets
+        the masks, by slot, of the lanes that end or leave."""
         changes = False
         for op in ops:
             if "kill" in op.row.flags:
-                self.kills.append(self.c.new_mask())
+                taken[op.slot] = self.c.new_mask()
+                self.kills.append(taken[op.slot])
                 changes = True
             elif op.update_exec_mask and "pred" in op.row.flags:
                 if self.c.traits.has_mask_operations and op.omod:
-                    self.left.append((self.c.new_mask(), op.omod))
+                    taken[op.slot] = self.c.new_mask()
+                    self.left.append((taken[op.slot], op.omod))
                 changes = True
         return self.c.new_mask() if changes else None
 
@@ -343,7 +365,8 @@ class AluCode:
         first = chan * REGISTER_BYTES + 4 * PART_LANES * part
         lanes = b.vector("u32", range(first, first + 4 * PART_LANES, 4))
         offsets = b.binary("add", b.binary("mul", index, b.constant("u32", 4 * REGISTER_BYTES)), lanes)
-        return b.emit(f"getelementptr i8, ptr {self.c.shared()}, {b.resize(offsets, 'u64').typed}"), inside
+        shared = self.c.of_part(self.c.shared())
+        return b.emit(f"getelementptr i8, ptr {shared}, {b.resize(offsets, 'u64').typed}"), inside
 
     def _read_shared(self, op: AluOp, source: Source, part: int) -> Value:
         b = self.b
@@ -475,7 +498,7 @@ class AluCode:
         scaled = b.binary("mul", index, b.constant("u32", 4 * REGISTER_BYTES))
         lanes = b.vector("u32", range(first, first + 4 * PART_LANES, 4))
         offsets = b.resize(b.binary("add", scaled, lanes), "u64")
-        return b.emit(f"getelementptr i8, ptr %frame, {offsets.typed}")
+        return b.emit(f"getelementptr i8, ptr {self.c.regs.base}, {offsets.typed}")
 
     def _constant(self, op: AluOp, source: Source, part: int) -> Value:
         """A dword of a constant buffer."""
@@ -511,12 +534,17 @@ class AluCode:
 
     # ---- the end of a segment
 
-    def finish(self) -> None:
+    def _finish(self) -> None:
         """Store live values, and pass the lanes' new mask to the control flow."""
         c, b = self.c, self.b
-        c.flush()
-        for part in range(PARTS):
-            c.regs.store(part, c.exec, self.live)
+        if c.repeats:
+            c.repeated(
+                self.live, [*((c.exec,) if self.narrowed else ()), *self.kills, *(mask for mask, _ in self.left)]
+            )
+        else:
+            c.flush()
+            for part in range(PARTS):
+                c.regs.store(part, c.exec, self.live)
         if self.narrowed:
             c.set_active(c.exec.bits(b))
         for mask in self.kills:

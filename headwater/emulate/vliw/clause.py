@@ -1,12 +1,13 @@
 """What the code of one clause is written by: a function of its own, with the wavefront's registers and resources.
 
 The function is ``i32 @clause.N(ptr %w, ptr %frame, i64 %active)`` and returns 0, or 1 after a fault. Vector code is put
-off and written for one part of 16 lanes after the other, as for GCN (`headwater.emulate.wave.deferred`).
+off and written for one part of 16 lanes after the other, as for GCN (`headwater.emulate.wave.deferred`), or where
+registers are in memory anyway, once in a loop over the parts (`Clause.repeated`): a quarter of the code for LLVM.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headwater.chips.vliw_isas import Traits
@@ -20,7 +21,7 @@ from headwater.emulate.wave.deferred import Deferred
 from headwater.emulate.wave.helpers import ARENA, PRIVATE, RESOURCE
 from headwater.emulate.wave.layout import ARENA_SLOT, FAULT_NAMES, LANES, SLOT, WAVE
 from headwater.emulate.wave.memory import Address, Shape, Slot
-from headwater.emulate.wave.registers import PART_LANES, Mask
+from headwater.emulate.wave.registers import PART_LANES, PARTS, Mask
 from headwater.isa.semantics.model import Mode
 from headwater.isa.vliw.model import Cf
 
@@ -103,6 +104,7 @@ class Clause(Deferred):
         self.exec = Mask("-1" if full else "%active")
         self.shapes: dict[tuple[str, str | None, str, bool], Shape] = {}
         self.compact = False
+        self.repeats = False
         # AMD, R700-Family ISA, "Floating Point Rules": no denormals in single precision; doubles keep them.
         self.mode = Mode(0, 0, 3 if options.flushing else 0, 3, dx10_clamp=True, ieee=False)
         self._head: dict[str, str] = {}
@@ -136,6 +138,53 @@ class Clause(Deferred):
     def array(self, name: str, words: int) -> str:
         """Memory of the function: an array of 64 lanes of ``words`` dwords each."""
         return self.define(name, f"alloca [{words * LANES} x i32], align 64")
+
+    # ---- the loop over parts
+
+    def repeat(self) -> None:
+        """Have the function's code written once, by `repeated`: for part 0 of where the loop stands."""
+        self.repeats = True
+        self.regs.base = "%part.frame"
+        if not self.exec.full:
+            self.exec = Mask("%part.active")
+
+    def repeated(self, live: Iterable[int], masks: Sequence[Mask]) -> None:
+        """Write what was put off as a loop over the parts, and store the registers in ``live``; ``masks``, which it
+        makes a part of at a time, are whole afterwards."""
+        b = self.b
+        body, done = b.label("part"), b.label("parts.done")
+        at = self.define("%part.at", "alloca i64, align 8")
+        wholes = [self.define(f"%mask{n}.at", "alloca i64, align 8") for n in range(len(masks))]
+        for variable in (at, *wholes):
+            b.line(f"store i64 0, ptr {variable}, align 8")
+        b.jump(body)
+        b.start(body)
+        b.line(f"%part.lane = load i64, ptr {at}, align 8")
+        b.line("%part.bytes = shl i64 %part.lane, 2")
+        b.line("%part.frame = getelementptr i8, ptr %frame, i64 %part.bytes")
+        b.line("%part.active = lshr i64 %active, %part.lane")
+        self.flush()
+        self.regs.store(0, self.exec, live)
+        for mask, whole in zip(masks, wholes, strict=True):
+            piece = b.emit(f"zext i{PART_LANES} {mask.part_bits(b, 0)} to i64")
+            before = b.emit(f"load i64, ptr {whole}, align 8")
+            moved = b.emit(f"shl i64 {piece}, %part.lane")
+            b.line(f"store i64 {b.emit(f'or disjoint i64 {before}, {moved}')}, ptr {whole}, align 8")
+        following = b.emit(f"add i64 %part.lane, {PART_LANES}")
+        b.line(f"store i64 {following}, ptr {at}, align 8")
+        b.branch(b.emit(f"icmp ult i64 {following}, {LANES}"), body, done)
+        b.start(done)
+        for mask, whole in zip(masks, wholes, strict=True):
+            mask.parts = [None] * PARTS
+            mask.whole = b.emit(f"load i64, ptr {whole}, align 8")
+
+    def parts(self) -> range:
+        """The parts that code which was put off is written for."""
+        return range(1) if self.repeats else range(PARTS)
+
+    def of_part(self, pointer: str) -> str:
+        """A pointer to dwords of all lanes, moved to those of the part that the loop stands at."""
+        return self.b.emit(f"getelementptr i8, ptr {pointer}, i64 %part.bytes") if self.repeats else pointer
 
     # ---- faults
 
@@ -247,7 +296,10 @@ class Clause(Deferred):
 
     def lane_numbers(self, part: int) -> Value:
         """The lanes' numbers in the wavefront."""
-        return self.b.vector("u32", range(PART_LANES * part, PART_LANES * (part + 1)))
+        numbers = self.b.vector("u32", range(PART_LANES * part, PART_LANES * (part + 1)))
+        return (
+            self.b.binary("add", numbers, self.b.resize(Value("%part.lane", "u64"), "u32")) if self.repeats else numbers
+        )
 
     def splat(self, value: Value) -> str:
         """A value as a vector's text."""

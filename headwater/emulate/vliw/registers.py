@@ -59,6 +59,8 @@ class Registers:
         self.b = b
         self.frame = frame
         self.merged = merged
+        self.base = "%frame"
+        """The pointer to the frame; in a loop over parts, the one that is moved to a part."""
         self._values: list[dict[int, Value]] = [{} for _ in range(PARTS)]
         self._changed: list[set[int]] = [set() for _ in range(PARTS)]
 
@@ -102,4 +104,4 @@ class Registers:
 
     def _pointer(self, component: int, part: int) -> str:
         offset = self.frame.place(component) + 4 * PART_LANES * part
-        return self.b.emit(f"getelementptr i8, ptr %frame, i64 {offset}")
+        return self.b.emit(f"getelementptr i8, ptr {self.base}, i64 {offset}")

@@ -392,9 +392,7 @@ class _Translator:
                 clause = self._clause(function, cf, index, full=full)
                 clause.compact = self.compact_shares
                 code = AluCode(clause, self.program.live[index][number])
-                for n in segment:
-                    code.group(n, cf.groups[n])
-                code.finish()
+                code.write({n: cf.groups[n] for n in segment})
                 self._done(clause)
                 full = full and not code.narrowed
             if _waits(cf, segment):

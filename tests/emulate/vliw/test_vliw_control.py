@@ -222,6 +222,26 @@ def test_shaders_that_save_much_at_barriers_are_many_functions(barriers):
     assert (translated(shader, inputs) == referred(shader, inputs)).all()
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_large_shaders_are_written_once_for_all_parts(whole, monkeypatch):
+    """In a loop over them: what it multiplies, and the masks of the lanes that two operations of a clause end."""
+    g = "evergreen"
+    if not whole:
+        monkeypatch.setattr("headwater.emulate.vliw.translate.INLINE_OPERATIONS", 0)
+    ends = [
+        group(op(g, "KILLGT_INT", slot, 0, 0, gpr(2 + slot), literal(0x7F000000 - whole), write=False))
+        for slot in (0, 1)
+    ]
+    product = group(op(g, "MUL", 2, 7, 2, gpr(2, 2), gpr(2, 3)))
+    shader = around(g, [alu(g, ends[0], product, ends[1], group(op(g, "ADD_INT", 0, 6, 0, gpr(2), literal(5))))])
+    made = translate(Kernel(lambda: shader, "cs", 32, 0, 0, 256), Bindings({}, {}), Options())
+    assert made.text.count("fmul <16 x float>") == (4 if whole else 1)
+    inputs = random_inputs(1)
+    native, slow = translated(shader, inputs), referred(shader, inputs)
+    assert np.array_equal(native, slow)
+    assert 0 < (native[:, 0, 0] == 0).sum() < LANES
+
+
 def test_what_four_slots_compute_together_is_written_once():
     g = "evergreen"
 
