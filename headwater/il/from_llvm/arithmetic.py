@@ -426,6 +426,11 @@ def _bitcast(c: Context, inst: Inst) -> list[Lane]:
 # -- vectors and aggregates --------------------------------------------------------------------------------------------
 
 
+def _position(c: Context, place: Lane, ty: Type) -> Lane:
+    """Which component a variable index of type ``ty`` says, of whose words ``place`` is the lowest."""
+    return c.unsigned([place], ty)[0] if ty.bits < 32 else place
+
+
 def _extract(c: Context, inst: Inst) -> list[Lane]:
     vector, index = inst.args
     lanes, step = c.lanes(vector), words(inst.ty)
@@ -433,7 +438,7 @@ def _extract(c: Context, inst: Inst) -> list[Lane]:
     if place.register is None:
         at = place.bits * step % len(lanes)
         return lanes[at : at + step]
-    where = c.unsigned([place], index.ty if index.ty.bits <= 32 else inst.ty)[0]
+    where = _position(c, place, index.ty)
     result = lanes[:step]
     for k in range(1, len(lanes) // step):
         here = c.one("ieq", where, k)
@@ -450,6 +455,7 @@ def _insert(c: Context, inst: Inst) -> list[Lane]:
         at = where.bits * step % len(lanes)
         lanes[at : at + step] = new
         return lanes
+    where = _position(c, where, index.ty)
     for k in range(len(lanes) // step):
         here = c.one("ieq", where, k)
         for j in range(step):

@@ -40,6 +40,10 @@ _ATOMICS = {
 }  # fmt: skip
 _OF_FLOAT = {"fadd": "add", "fsub": "sub", "fmin": "min_ieee", "fmax": "max_ieee"}
 _MEM = Register("mem", 0)
+_NO_WRAP = frozenset(("inbounds", "nusw", "nuw"))
+"""Flags of a getelementptr that say that its sums and products are those of the numbers themselves."""
+_FAR = 1 << 30
+"""Constants of this size may stand for smaller ones, as sums wrap at 32 bits."""
 
 
 @dataclass(slots=True)
@@ -127,6 +131,7 @@ class Memory:
         c = self.c
         base, offset = self.pointer(inst.args[0])
         offsets = [offset]
+        exact = not _NO_WRAP.isdisjoint(inst.flags)
         for index, step in steps(inst, offsets.append):
             if index.ty.kind == "vec":
                 raise c.refuse("vectors of pointers are not supported", "compute the components' addresses one by one")
@@ -138,15 +143,17 @@ class Memory:
                     pass
             lane = c.lanes(index)[0]
             lane = c.signed([lane], index.ty)[0] if index.ty.bits < 32 else lane
-            base = c.one("iadd", self.scaled(lane, step), base) if base != constant(0) else self.scaled(lane, step)
+            made = self.scaled(lane, step, exact=exact)
+            base = c.one("iadd", made, base) if base != constant(0) else made
         return base, (sum(offsets) + (1 << 31)) % (1 << 32) - (1 << 31)
 
-    def scaled(self, lane: Lane, step: int) -> Lane:
+    def scaled(self, lane: Lane, step: int, *, exact: bool) -> Lane:
+        """An index times the size of an element; ``exact``: the product does not wrap."""
         if step & (step - 1):
             return self.c.one("imul", lane, step)
         amount = step.bit_length() - 1
         made = self.c.one("ishl", lane, amount)
-        if made.register is not None and amount:
+        if exact and made.register is not None and amount:
             self.shifted[made.register, made.lane] = (lane, amount)
         return made
 
@@ -338,8 +345,10 @@ class Memory:
         """The element that an address is in."""
         shift = 4 if array.whole else 2
         if base.register is None:
-            at = (base.bits + offset) >> shift
+            at = constant(base.bits + offset).bits >> shift
             return Register("x", array.number, Index(None, "", min(max(at, 0), array.elements - 1)))
+        if offset % (1 << shift) or abs(offset) >= _FAR:  # both together are an element's address, but not each
+            base, offset = self.whole(base, offset), 0
         index = self.unscaled(base, shift)
         assert index.register is not None
         if index.register.kind != "r" or not index.plain:
