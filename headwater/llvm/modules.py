@@ -62,6 +62,11 @@ LARGE_TEXT = 1_000_000
 comparisons, minima and maxima: 0.4 s here, 25 s of LLVM 22's 30 s for ten times as many."""
 
 
+HUGE_TEXT = 8_000_000
+"""Bytes of IR from which on constants stay where they are used: kept in registers through all of a loop, those of 500
+branches with a sine and a cosine each took LLVM 22 half of 16 s to spill, at 4 % of the launch's time."""
+
+
 def limit_passes(text: str) -> None:
     """Choose the passes of the pipelines that are built from now on, for a module from this text."""
     llvm.set_option("", f"-enable-constraint-elimination={int(len(text) < LARGE_TEXT)}")
@@ -75,13 +80,23 @@ CHAINED_BY_LLVM = 2048
 
 
 def limit_code_generation(
-    *, large: bool = False, first_scheduler: bool = True, second_scheduler: bool = True, reassociates: bool = True
+    *,
+    large: bool = False,
+    first_scheduler: bool = True,
+    second_scheduler: bool = True,
+    reassociates: bool = True,
+    prepares: bool = True,
+    hoists: bool = True,
 ) -> None:
     """Choose how all machines generate code from now on; ``large``: for code whose blocks have hundreds of accesses;
     ``reassociates``: chains of operations are made shorter, which takes time with the square of a block: 0.2 s of
-    LLVM 22's 1.3 s for 3,000 statements of IL, 6.7 s of its 11 s for 10,000, with the same code."""
+    LLVM 22's 1.3 s for 3,000 statements of IL, 6.7 s of its 11 s for 10,000, with the same code. ``prepares``: what a
+    block needs of others is brought near, for which each such instruction has its whole block numbered; ``hoists``:
+    constants are loaded before the loops that use them."""
     if _is_x86():
         llvm.set_option("", f"-x86-machine-combiner={int(reassociates)}")
+    llvm.set_option("", f"-disable-cgp={int(not prepares)}")
+    llvm.set_option("", f"-disable-machine-licm={int(not hoists)}")
     llvm.set_option("", f"-enable-misched={int(first_scheduler)}")
     llvm.set_option("", f"-disable-post-ra={int(not second_scheduler)}")
     llvm.set_option("", f"-combiner-tokenfactor-inline-limit={MOST_CHAINED if large else CHAINED_BY_LLVM}")

@@ -16,6 +16,7 @@ from headwater.errors import InternalError, SourceError
 from headwater.llvm.ir import Module, Param
 from headwater.llvm.modules import (
     HALF_PATHS,
+    HUGE_TEXT,
     LARGE_TEXT,
     Target,
     emit_object,
@@ -503,7 +504,7 @@ def _optimised(text: str, *, alone: bool) -> tuple[Any, Any]:
         with_estimated_roots(estimated)
         text = str(estimated)
     limit_passes(text)
-    limit_code_generation(reassociates=len(text) < LARGE_TEXT)
+    limit_code_generation(reassociates=len(text) < LARGE_TEXT, hoists=len(text) < HUGE_TEXT)
     module = parse(text)
     tm = machine()
     long = text.count("\n") > QUICK_LINES

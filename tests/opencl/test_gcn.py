@@ -420,21 +420,35 @@ def large_function(name, lines):
 
 
 @pytest.mark.parametrize(
-    ("text", "large"),
+    ("text", "large", "block"),
     [
-        (large_function("k", codegen_gcn.LARGE_FUNCTION), True),
-        (large_function("k", 10), False),
-        (large_function("k", codegen_gcn.LARGE_FUNCTION // 2) + large_function("m", 3000), False),
+        (large_function("k", codegen_gcn.LARGE_FUNCTION), True, True),
+        (large_function("k", 10), False, False),
+        (large_function("k", codegen_gcn.LARGE_FUNCTION // 2) + large_function("m", 3000), False, True),
+        (large_function("k", codegen_gcn.LARGE_FUNCTION).replace("call", "ret void\nnext:\n  call", 3), True, True),
+        ("define void @k() {\n" + "b:\n  ret void\n" * codegen_gcn.LARGE_FUNCTION + "}\n", True, False),
     ],
-    ids=["large", "small", "two"],
+    ids=["large", "small", "two", "late", "blocks"],
 )
-def test_passes_of_quadratic_time_are_left_out_of_large_functions(text, large, monkeypatch):
+def test_passes_of_quadratic_time_are_left_out_of_large_functions(text, large, block, monkeypatch):
     chosen = {}
     monkeypatch.setattr(llvm, "set_option", lambda _, option: chosen.update([option[1:].split("=")]))
     codegen_gcn._limit_code_generation(Module(text), caution=0)
     assert chosen["amdgpu-scalar-ir-passes"] == str(int(not large))
     assert (int(chosen["combiner-tokenfactor-inline-limit"]) < 2048) == large
     assert chosen["disable-post-ra"] == "0"
+    assert chosen["disable-cgp"] == str(int(block))
+
+
+def test_code_is_the_same_where_large_blocks_are_not_prepared(monkeypatch):
+    lines = "".join(f"  y = sqrt(fabs(y)) - z; z = -min(z, y) / {k}.0f;\n" for k in range(1, 9))
+    source = f"kernel void k(global float *a) {{ float y = a[0], z = a[1];\n{lines} a[2] = y + z; }}"
+    front = clang.compile_to_ir(source, "k.cl", "", target=(*platforms.gcn(5).clang, "-mcpu=gfx900"))
+    how = gcn.CodeOptions("gfx900", 5, 256, "asm")
+    before = codegen_gcn.compile(front.ir, front.kernels, "k.cl", how)
+    monkeypatch.setattr(codegen_gcn, "LARGE_BLOCK", 1)
+    assert codegen_gcn.compile(front.ir, front.kernels, "k.cl", how) == before
+    assert before.count(b"v_sqrt_f32") >= 8
 
 
 def test_a_large_kernel_leaves_others_code_as_it_is():
