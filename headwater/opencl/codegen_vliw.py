@@ -176,7 +176,7 @@ def _prepare(module: Module, *, exact_groups: bool) -> None:
 _QUOTIENTS = ("udiv", "urem", "sdiv", "srem")
 _TO_INTEGER = ("fptoui", "fptosi")
 _FROM_INTEGER = ("uitofp", "sitofp")
-_LOWERED = frozenset((*_QUOTIENTS, *_TO_INTEGER, *_FROM_INTEGER, "fdiv", "frem", "call"))
+_LOWERED = frozenset((*_QUOTIENTS, *_TO_INTEGER, *_FROM_INTEGER, "fdiv", "frem", "fptrunc", "call"))
 _OF_DOUBLE = ("trunc", "floor", "ceil", "rint", "round", "maxnum", "minnum")
 _SAME = {"roundeven": "rint", "nearbyint": "rint", "maximumnum": "maxnum", "minimumnum": "minnum"}
 _BITS = {"ctpop": "popcount", "ctlz": "clz", "cttz": "ctz", "bitreverse": "reverse"}
@@ -300,6 +300,8 @@ class _Lowering:
                 return self.by_way_of_float(inst, module)
             if "i64" in (source, result):
                 return self.calls(inst, f"__hw_wide_{op}_{result if op in _FROM_INTEGER else source}")
+        if op == "fptrunc" and (source, result) == ("double", "half"):  # by way of float it would be rounded twice
+            return self.calls(inst, "_Z13__hw_half_rted")
         if op == "fdiv" and result == "float" and self.abilities.exact:
             return self.calls(inst, "__hw_float_div")
         if op == "frem" and result in ("float", "double"):
