@@ -1,5 +1,6 @@
 """Input: the front end's IR of a program, with line tables. Output: the source positions of accesses that machine code
-does not distinguish: volatile and atomic ones, and copies of structures with padding.
+does not distinguish: volatile and atomic ones, copies of structures with padding, and vectors that are read because
+some components of them are written.
 
 `headwater.emulate.watch.check` asks for them when it has found something.
 """
@@ -43,12 +44,14 @@ class Layout:
 
 @dataclass(slots=True)
 class AccessPlaces:
-    """Where a program's ``volatile`` accesses are, its plain-looking ``atomic`` ones (atomic_load, atomic_store), and
-    its copies of what is no plain number, with what they copy."""
+    """Where a program's ``volatile`` accesses are, its plain-looking ``atomic`` ones (atomic_load, atomic_store), its
+    copies of what is no plain number, with what they copy, and its ``updates`` of some components of a vector, for
+    which clang reads and writes the whole."""
 
     volatile: dict[Span, list[bool]] = field(default_factory=dict)
     atomic: dict[Span, list[bool]] = field(default_factory=dict)
     copies: dict[Span, list[Layout]] = field(default_factory=dict)
+    updates: dict[Span, list[bool]] = field(default_factory=dict)
 
 
 def access_places(ir: str, source: str, filename: str) -> AccessPlaces:
@@ -62,6 +65,8 @@ def access_places(ir: str, source: str, filename: str) -> AccessPlaces:
             elif inst.op == "load" and _is_narrowed(inst, body, number):
                 three = Layout(inst.ty.size_bytes, ((0, 3 * inst.ty.scalar.size_bytes),), ())
                 found.copies.setdefault(at.of_instruction(inst.attached)[0], []).append(three)
+            if inst.op == "load" and _is_updated(inst, body, number):
+                found.updates[at.of_instruction(inst.attached)[0]] = [True]
         for number, operation in enumerate(body.operations):
             line = body.lines[number]
             if operation == "call" and "!dbg" in line:
@@ -81,6 +86,21 @@ def _is_narrowed(inst: Inst, body: Body, number: int) -> bool:
         return False
     taken = body.inst(number + 1)
     return taken is not None and len(taken.indices) == 3 and taken.args[0].text == inst.name
+
+
+def _is_updated(inst: Inst, body: Body, number: int) -> bool:
+    """Whether a load is of a vector that is stored at once, with some components changed."""
+    held = inst.name
+    for at in range(number + 1, len(body.lines)):
+        one = body.inst(at) if body.operations[at] in ("insertelement", "shufflevector", "store") else None
+        if inst.ty.kind != "vec" or one is None:
+            return False
+        if one.op == "store":
+            stored, to = one.args
+            return held != inst.name and (stored.text, to.text) == (held, inst.args[0].text)
+        if one.args[0].text == held:
+            held = one.name
+    return False
 
 
 def _layout(size: int, members: Iterable[tuple[int, int, bool]]) -> Layout:

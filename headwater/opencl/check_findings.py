@@ -12,7 +12,8 @@ from headwater.opencl import units
 
 MARK = "\x01"
 """What such a line begins with. The source's files follow, each with `MARK` behind it, then numbers: what it is, the
-file's number, line, column, a further line of that file, an alignment, or 0, and the work-item's three."""
+file's number, line, column, a further line of that file, an alignment, a number of elements, or 0, and the work-item's
+three."""
 STORED, BRANCH, ADDRESS, ARGUMENT = range(1, 5)
 """What a use is of a private variable that has not been written."""
 
@@ -36,8 +37,12 @@ _COPIES = {
     11: "and the first one of its group do not both make this async copy, with the same arguments",
 }
 """Findings of `headwater.opencl.copies_in_flight`."""
-_MISALIGNED = 10
-"""That of `headwater.opencl.misaligned`, whose last number is the alignment."""
+_NUMBERED = {
+    10: "accesses memory at an address that is no multiple of {:,}, its type's alignment",
+    12: "accesses what lies outside of an array of {:,} elements by an index of it",
+    13: "accesses a component that a vector of {:,} does not have",
+}
+"""Findings of `headwater.opencl.misaligned` and `headwater.opencl.array_bounds`, with a number in the words."""
 
 
 def format_of(names: Sequence[str]) -> str:
@@ -79,12 +84,12 @@ def _sentence(key: tuple[str, ...], items: list[str], kernel: str, source: str, 
     name = names[file] if file < len(names) else filename
     times = f" ({len(items):,} times)" if len(items) > 1 else ""
     who = f"work-item ({items[0].replace(' ', ', ')}) of {kernel}"
-    if what == _MISALIGNED:
-        done = f"accesses memory at an address that is no multiple of {declared}, its type's alignment"
+    if what in _NUMBERED:
+        done = _NUMBERED[what].format(declared)
     else:
         done = _COPIES[what] if what in _COPIES else f"has not written a private variable and {_USES[what]}"
     message = f"{who} {done}{times}"
-    if declared and what != _MISALIGNED:
+    if declared and what not in _NUMBERED:
         kind = "async copy" if what in _COPIES else "variable"
         message += f"\n    the {kind}: {name}:{declared}: {_line(name, declared, source, filename).strip()}".rstrip(
             ": "

@@ -17,6 +17,7 @@ from headwater.llvm.passes.definedness import files, followed
 from headwater.llvm.passes.hidden_variables import Hidden
 from headwater.llvm.passes.inlining import inlined
 from headwater.llvm.text import FINDING, with_flag
+from headwater.opencl.array_bounds import with_arrays_tested
 from headwater.opencl.check_findings import GLOBAL_ID, format_of
 from headwater.opencl.copies_in_flight import with_copies_followed
 from headwater.opencl.misaligned import with_alignment_tested
@@ -31,8 +32,8 @@ def without_speculation(module: Module) -> None:
 
 
 def with_definedness(program: Module, kernels: Iterable[str], builder: llvm.PassBuilder) -> Module:
-    """Uses of private variables before they are written, of async copies before a wait, and misaligned accesses are
-    reported by `FINDING`."""
+    """Uses of private variables before they are written, of async copies before a wait, misaligned accesses and those
+    outside of an array in something larger are reported by `FINDING`."""
     inlined(program)
     module = parse(str(program))
     wanted = set(kernels)
@@ -55,6 +56,7 @@ def with_definedness(program: Module, kernels: Iterable[str], builder: llvm.Pass
     followed(program)
     with_copies_followed(program)
     with_alignment_tested(program)
+    with_arrays_tested(program)
     return program
 
 

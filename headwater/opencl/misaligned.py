@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 
 from headwater.llvm.ir import Body, Inst, Module
-from headwater.llvm.metadata import fields
-from headwater.llvm.passes.definedness import DECLARATION, IF, file_number, source_files
+from headwater.llvm.passes.definedness import DECLARATION, IF, reporting, source_files
 from headwater.llvm.text import FINDING, alignment, arguments_of
 from headwater.opencl.mangle import MangleError, Pointer, Scalar, Vector, demangle
 
@@ -40,7 +39,7 @@ def with_alignment_tested(module: Module) -> None:
             if not inst.site:  # code of checks
                 continue
             tests: list[str] = []
-            for pointer, bytes_ in _accesses(body, number, inst, chip):
+            for pointer, bytes_ in accesses(body, number, inst, chip):
                 if bytes_ > 1 and "%" in pointer and pointer.rpartition(" ")[2] not in variables:
                     tests += _test(module, sources, inst, pointer, bytes_, f"{number}.{len(tests)}")
             if tests:
@@ -50,7 +49,7 @@ def with_alignment_tested(module: Module) -> None:
         module.add(f"{DECLARATION}\n{IF}")
 
 
-def _accesses(body: Body, number: int, inst: Inst, chip: bool) -> Iterator[tuple[str, int]]:
+def accesses(body: Body, number: int, inst: Inst, chip: bool) -> Iterator[tuple[str, int]]:
     """The pointers that an instruction accesses memory by, with their types, and the alignments that they need."""
     if inst.op == "call":
         if inst.detail.startswith(("llvm.memcpy.", "llvm.memmove.")):
@@ -89,17 +88,14 @@ def _by_function(inst: Inst, chip: bool) -> Iterator[tuple[str, int]]:
 
 def _test(module: Module, sources: list[str], inst: Inst, pointer: str, bytes_: int, name: str) -> list[str]:
     """Code that reports an access if its address is no multiple of so many bytes."""
-    known = fields(module.metadata.get(inst.site, ""))
-    place = (file_number(module, sources, inst.site), *(known.get(what, "0") for what in ("line", "column")))
-    numbers = ", ".join(f"i32 {n}" for n in (MISALIGNED, *place, bytes_))
     address = f"i{module.address_bits}"
     flag = f"%hw.misaligned.{name}"
     return [
         f"  {flag}.at = ptrtoint {pointer} to {address}",
         f"  {flag}.low = and {address} {flag}.at, {bytes_ - 1}",
         f"  {flag} = icmp ne {address} {flag}.low, 0",
-        f"  call void @{FINDING}_if(i1 {flag}, {numbers}), !dbg {inst.site}",
+        reporting(module, sources, inst.site, flag, MISALIGNED, bytes_),
     ]
 
 
-__all__ = ["MISALIGNED", "with_alignment_tested"]
+__all__ = ["MISALIGNED", "accesses", "with_alignment_tested"]

@@ -83,6 +83,14 @@ def file_number(module: Module, files: list[str], node: str) -> int:
     return files.index(found) if found in files else 0
 
 
+def reporting(module: Module, files: list[str], node: str, flag: str, what: int, number: int) -> str:
+    """The line that reports what is wrong, and a number that goes with it, at a debug location if a flag is set."""
+    known = fields(module.metadata.get(node, ""))
+    place = (file_number(module, files, node), *(known.get(field, "0") for field in ("line", "column")))
+    numbers = ", ".join(f"i32 {n}" for n in (what, *place, number))
+    return f"  call void @{FINDING}_if(i1 {flag}, {numbers}), !dbg {node}"
+
+
 _INTRINSICS = {
     name: line
     for space in ("p0", "p5")
@@ -689,5 +697,5 @@ def _name(what: str, name: str) -> str:
 
 __all__ = [
     *("ADDRESS", "ARGUMENT", "BRANCH", "DECLARATION", "IF", "STORED"),
-    *("file_number", "files", "followed", "source_files"),
+    *("file_number", "files", "followed", "reporting", "source_files"),
 ]

@@ -76,6 +76,14 @@ kernel void no_z(global float3 *o, local float3 *s) {
   barrier(CLK_LOCAL_MEM_FENCE);
   o[l] = s[63 - l];
 }
+kernel void some_components(global float3 *o, local float4 *s) {
+  int l = get_local_id(0);
+  s[l].xyz = o[l];
+  s[64 + l].lo = o[l].zx;
+  s[128 + l].x = 1;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  o[l].zy = s[63 - l].zy;
+}
 kernel void half_of_an_int(global int *o, local int *s) {
   int l = get_local_id(0);
   ((local short *)s)[2 * l] = 42;
@@ -92,11 +100,13 @@ def program(request):
 
 def run(program, kernel):
     local = hw.Local(64 * 96)
-    dtype = {"threes": np.float32, "no_z": np.float32, "half_of_an_int": np.int32}.get(kernel, np.uint8)
+    dtype = {"threes": np.float32, "some_components": np.float32, "no_z": np.float32, "half_of_an_int": np.int32}.get(
+        kernel, np.uint8
+    )
     program.kernels[kernel].prepare((64,), (64,), check=True)([np.zeros(64 * 96, dtype), local], None, None).wait()
 
 
-@pytest.mark.parametrize("kernel", ["pairs", "wide", "nested", "unions", "threes", "branch"])
+@pytest.mark.parametrize("kernel", ["pairs", "wide", "nested", "unions", "threes", "branch", "some_components"])
 def test_gaps_between_members_may_be_copied(program, kernel):
     run(program, kernel)
 
