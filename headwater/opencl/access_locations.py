@@ -1,6 +1,5 @@
 """Input: the front end's IR of a program, with line tables. Output: the source positions of accesses that machine code
-does not distinguish: volatile and atomic ones, copies of structures with padding, and vectors that are read because
-some components of them are written.
+does not distinguish: volatile and atomic ones, and copies of structures with padding.
 
 `headwater.emulate.watch.check` asks for them when it has found something.
 """
@@ -33,7 +32,8 @@ class Layout:
         """Whether the bytes that ``missing`` has bits of, of an access of ``nbytes`` somewhere in the copy, may lie
         between members, or be part of a mixed one."""
         gone = [n for n in range(nbytes) if missing >> n & 1]
-        return any(self._is_gap_from(start, gone, nbytes) for start in range(self.size))
+        starts = range(self.size if nbytes < self.size else 1)
+        return any(self._is_gap_from(start, gone, nbytes) for start in starts)
 
     def _is_gap_from(self, start: int, gone: list[int], nbytes: int) -> bool:
         places = {(start + n) % self.size for n in gone}
@@ -44,14 +44,12 @@ class Layout:
 
 @dataclass(slots=True)
 class AccessPlaces:
-    """Where a program's ``volatile`` accesses are, its plain-looking ``atomic`` ones (atomic_load, atomic_store), its
-    copies of what is no plain number, with what they copy, and its ``updates`` of some components of a vector, for
-    which clang reads and writes the whole."""
+    """Where a program's ``volatile`` accesses are, its plain-looking ``atomic`` ones (atomic_load, atomic_store), and
+    its copies of what is no plain number, with what they copy."""
 
     volatile: dict[Span, list[bool]] = field(default_factory=dict)
     atomic: dict[Span, list[bool]] = field(default_factory=dict)
     copies: dict[Span, list[Layout]] = field(default_factory=dict)
-    updates: dict[Span, list[bool]] = field(default_factory=dict)
 
 
 def access_places(ir: str, source: str, filename: str) -> AccessPlaces:
@@ -62,11 +60,10 @@ def access_places(ir: str, source: str, filename: str) -> AccessPlaces:
         for number, inst in body.having("load", "store", within="!dbg"):
             if "volatile" in inst.flags:
                 found.volatile[at.of_instruction(inst.attached)[0]] = [True]
-            elif inst.op == "load" and _is_narrowed(inst, body, number):
-                three = Layout(inst.ty.size_bytes, ((0, 3 * inst.ty.scalar.size_bytes),), ())
-                found.copies.setdefault(at.of_instruction(inst.attached)[0], []).append(three)
-            if inst.op == "load" and _is_updated(inst, body, number):
-                found.updates[at.of_instruction(inst.attached)[0]] = [True]
+            elif inst.op == "load" and (taken := _taken(inst, body, number)):
+                size = inst.ty.scalar.size_bytes
+                some = Layout(inst.ty.size_bytes, tuple((n * size, (n + 1) * size) for n in taken), ())
+                found.copies.setdefault(at.of_instruction(inst.attached)[0], []).append(some)
         for number, operation in enumerate(body.operations):
             line = body.lines[number]
             if operation == "call" and "!dbg" in line:
@@ -80,27 +77,16 @@ def access_places(ir: str, source: str, filename: str) -> AccessPlaces:
     return found
 
 
-def _is_narrowed(inst: Inst, body: Body, number: int) -> bool:
-    """Whether a load is of four components of which three are taken."""
-    if inst.ty.kind != "vec" or inst.ty.count != 4 or body.operations[number + 1] != "shufflevector":
-        return False
+def _taken(inst: Inst, body: Body, number: int) -> list[int]:
+    """The components that are taken of a vector which a load reads whole; none if all may be."""
+    if inst.ty.kind != "vec" or body.operations[number + 1] not in ("shufflevector", "extractelement"):
+        return []
     taken = body.inst(number + 1)
-    return taken is not None and len(taken.indices) == 3 and taken.args[0].text == inst.name
-
-
-def _is_updated(inst: Inst, body: Body, number: int) -> bool:
-    """Whether a load is of a vector that is stored at once, with some components changed."""
-    held = inst.name
-    for at in range(number + 1, len(body.lines)):
-        one = body.inst(at) if body.operations[at] in ("insertelement", "shufflevector", "store") else None
-        if inst.ty.kind != "vec" or one is None:
-            return False
-        if one.op == "store":
-            stored, to = one.args
-            return held != inst.name and (stored.text, to.text) == (held, inst.args[0].text)
-        if one.args[0].text == held:
-            held = one.name
-    return False
+    if taken is None or taken.args[0].text != inst.name or (taken.op == "extractelement" and taken.args[1].is_local):
+        return []
+    indices = taken.indices if taken.op == "shufflevector" else [int(taken.args[1].text)]
+    some = sorted({index for index in indices if 0 <= index < inst.ty.count})
+    return some if len(some) < inst.ty.count else []
 
 
 def _layout(size: int, members: Iterable[tuple[int, int, bool]]) -> Layout:

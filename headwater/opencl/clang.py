@@ -21,6 +21,7 @@ from headwater.llvm.metadata import elements, numbers, strings
 from headwater.llvm.text import type_end, unescaped, with_names
 from headwater.native import limits, toolchain
 from headwater.opencl import extensions, includes, tables, units, unsupported
+from headwater.opencl.component_stores import with_components_stored
 from headwater.opencl.kernels import (
     HIP_OPTION,
     Access as Access,
@@ -277,6 +278,7 @@ def compile_to_ir(
     unsupported.without_addresses_of_blocks(module)
     places = functools.partial(_ir_with_places, source, filename, options, target, timeout)
     unsupported.refuse(module, source, filename, places, is_part=is_part)
+    with_components_stored(module)
     with_library_calls(module, SPIR.calling if target[: len(SPIR.clang)] == SPIR.clang else "")
     kernels = {name: info for unit in made for name, info in unit.kernels.items()}
     if len(made) > 1:

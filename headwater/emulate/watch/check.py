@@ -514,11 +514,9 @@ class Checker:
     def _is_harmless(self, launch: WavefrontLaunch, one: Any) -> bool:
         """Whether a finding is a plain read beside an atomic function that looks whether that is worth while (loops
         around cmpxchg begin so, and it may be read before a maximum is raised or a bit set), or is volatile. Or of
-        atomic_load and atomic_store, or bytes of a copied structure that are no member's, or of a vector of which only
-        other components are written there."""
+        atomic_load and atomic_store, or bytes of a copied structure that are no member's."""
         if one["kind"] == UNINITIALISED:
-            site = self.tables.sites[int(one["site"])]
-            return bool(self._at(launch, site, "updates")) or self._is_gap(launch, site, int(one["detail"]))
+            return self._is_gap(launch, self.tables.sites[int(one["site"])], int(one["detail"]))
         if one["kind"] != RACE:
             return False
         numbers = int(one["site"]), int(one["other_site"])
