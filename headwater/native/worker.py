@@ -113,14 +113,20 @@ class Worker:
             root = str(Path(__file__).resolve().parents[2])
             path = f"import sys; sys.path.insert(0, {root!r})"
             code = f"{path}; from headwater.native.worker import serve; serve({module!r})"
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", code],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                env={**os.environ, **cache.environment(), "PYTHONSAFEPATH": "1"},
-                start_new_session=os.name == "posix",  # Ctrl-C in the terminal is for the caller alone
-            )
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-c", code],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self._errors,
+                    env={**os.environ, **cache.environment(), "PYTHONSAFEPATH": "1"},
+                    start_new_session=os.name == "posix",  # Ctrl-C in the terminal is for the caller alone
+                )
+            except OSError as error:
+                raise ResourceError(
+                    f"the process that compiles could not be started: {error.strerror}: {sys.executable}",
+                    hint="it is this Python, which the user must be able to run; processes and memory may be used up",
+                ) from None
             limits.limit(self._process)
         return self._process
 

@@ -422,9 +422,9 @@ def _run_on_program(
 
 
 def numbered(source: str, filename: str) -> str:
-    """The source with its own name and line numbers, as clang is given it."""
+    """The source with its own name and line numbers, as clang is given it; a byte order mark is no part of it."""
     quoted = filename.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-    return f'#line 1 "{quoted}"\n{source}\n'
+    return f'#line 1 "{quoted}"\n{source.removeprefix(chr(0xFEFF))}\n'
 
 
 def included(listing: Path, source: str, filename: str, cwd: str | None) -> set[str]:

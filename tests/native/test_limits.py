@@ -33,6 +33,12 @@ def test_a_compilation_that_waits_for_too_long_is_told(monkeypatch):
     one.stop()
 
 
+def test_a_python_that_cannot_be_started_is_told(monkeypatch):
+    monkeypatch.setattr(worker.sys, "executable", "/nowhere/python")
+    with pytest.raises(ResourceError, match=r"could not be started: No such file or directory: /nowhere/python"):
+        worker.Worker().call("opencl.codegen:link", "", [], [], "k.cl")
+
+
 def test_a_compilation_that_computes_for_too_long_is_told(monkeypatch):
     one = worker.Worker()
     lines = "".join(f"%x{k + 1} = mul i32 %x{k}, %y\n%z{k} = udiv i32 %x{k}, %y\n" for k in range(100_000))

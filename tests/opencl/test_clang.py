@@ -304,3 +304,7 @@ def test_a_clang_that_was_killed_is_no_defect(tmp_path, monkeypatch):
     monkeypatch.setattr(toolchain, "zig_path", lambda: script)
     with pytest.raises(ResourceError, match="the compiler process was killed: out of memory, most likely"):
         clang.run_clang(["-v"])
+
+
+def test_a_byte_order_mark_is_no_part_of_a_source():
+    assert list(compile_to_ir("\ufeffkernel void k(global int *a) { a[0] = 1; }", "k.cl").kernels) == ["k"]
