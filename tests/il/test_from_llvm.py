@@ -502,3 +502,16 @@ def test_loops_too_long_to_be_unrolled_stay_short():
       a[i] = s;
     }"""
     assert from_llvm.kernel(source, "k", chips.find("hd5870")).text.count("\n") < 3000
+
+
+def test_one_kernel_of_a_file_is_compiled_alone():
+    """As it is with the others; a call to a function of the file's and a table are its own."""
+    source = """constant int table[4] = {7, 5, 3, 1};
+        int twice(int x) { return 2 * x; }
+        kernel void a(global int *out) { out[get_global_id(0)] = twice(table[get_global_id(0) & 3]); }
+        kernel void b(global int *out) { out[get_global_id(0)] = twice(get_global_id(0)); }"""
+    chip = chips.find("hd5870")
+    every = from_llvm.kernels(source, chip).kernels
+    assert every.keys() == {"a", "b"}
+    for name, kernel in every.items():
+        assert from_llvm.kernels(source, chip, only=(name,)).kernels == {name: kernel}

@@ -132,10 +132,16 @@ def kernel(source: str, name: str, chip: Chip, filename: str = "<source>", optio
 
 
 def kernels(
-    source: str, chip: Chip, filename: str = "<source>", options: str = "", *, checked: bool = False
+    source: str,
+    chip: Chip,
+    filename: str = "<source>",
+    options: str = "",
+    *,
+    checked: bool = False,
+    only: tuple[str, ...] = (),
 ) -> CompiledKernels:
     """Every kernel of OpenCL C, as IL for a VLIW chip; or taken from the disk cache. ``checked``: accesses stay where
-    the program has them, for a check to look at.
+    the program has them, for a check to look at; ``only``: these kernels and no others, if any are named.
 
     Raises SourceError for errors in the source, and if the chip can run none of its kernels (what it cannot run beside
     others is marked as ``refused``); UsageError for bad options.
@@ -143,12 +149,12 @@ def kernels(
     from headwater.base.freshness import code_state, fresh
     from headwater.opencl import includes
 
-    about = repr(chip.compute), repr(chip.vliw), chip.name, includes.place(source, filename), str(checked)
+    about = repr(chip.compute), repr(chip.vliw), chip.name, includes.place(source, filename), str(checked), *only
     key = cache.key(_FORMAT, code_state(__name__), source, filename, options, *about)
     key, found = fresh(key, _read)
     if found is not None:
         return found
-    made = _compile(source, chip, filename, options, checked)
+    made = _compile(source, chip, filename, options, checked, only)
     if all(k.refused is not None for k in made.kernels.values()):
         for one in made.kernels.values():
             one.require(filename, source)
@@ -156,7 +162,9 @@ def kernels(
     return made
 
 
-def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool) -> CompiledKernels:
+def _compile(
+    source: str, chip: Chip, filename: str, options: str, checked: bool, only: tuple[str, ...]
+) -> CompiledKernels:
     from headwater.base.freshness import digests
     from headwater.llvm.ir import Module
     from headwater.native.worker import WORKER
@@ -189,12 +197,13 @@ def _compile(source: str, chip: Chip, filename: str, options: str, checked: bool
         raise refuse_assembly(source, filename, options, why="VLIW chips take none in OpenCL C")
     exact = _EXACT in options.split()
     ir = front.whole() if checked else front.ir
+    wanted = {name: front.kernels[name] for name in only} if only else front.kernels
     contents = {} if checked else {name: table.data for name, table in front.tables.items()}
 
     def translated(*, strength_reduction: bool) -> dict[str, IlKernel]:
         how = {"exact": exact, "strength_reduction": strength_reduction, "checked": checked}
         found: dict[str, IlKernel] = WORKER.call(
-            f"{_WORKER_MODULE}:kernels", ir, front.kernels, filename, chip, contents, **how
+            f"{_WORKER_MODULE}:kernels", ir, wanted, filename, chip, contents, **how
         )
         return found
 

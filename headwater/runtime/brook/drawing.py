@@ -8,7 +8,7 @@ run-time did it with its own copies.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,7 @@ class Shaders:
         self.source = source
         self.device = device
         self.options = options
-        self._kernels: dict[bool, Mapping[str, IlKernel]] = {}
+        self._kernels: dict[tuple[str, bool], IlKernel] = {}
         self._loaded: dict[tuple[str, bool], tuple[LoadedShader, IlKernel]] = {}
 
     def loaded(self, symbol: str, translated: bool) -> tuple[LoadedShader, IlKernel]:
@@ -58,7 +58,7 @@ class Shaders:
         if found is None:
             from headwater.runtime.vliw.images import image_of
 
-            kernel = self._compiled(translated)[symbol]
+            kernel = self._compiled(symbol, translated)
             kernel.require(f"{self.module.filename}.cl", self.module.source)
             image = self._edited(symbol, translated) or image_of(kernel.text, self.device.chip, f"{symbol}.il")
             lines = tuple(tuple(self._line(kernel, line) for line in one) for one in image.lines)
@@ -81,7 +81,7 @@ class Shaders:
     def fit(self, passes: Sequence[Pass]) -> bool:
         """Whether the one global buffer is enough: a scatter array is in it, or tables of built-in functions."""
         return not any(
-            self._compiled(one.translated)[one.entry.symbol].data
+            self._compiled(one.entry.symbol, one.translated).data
             for one in passes
             if any(arg.role == "scatter" for arg in one.entry.args)
         )
@@ -91,14 +91,17 @@ class Shaders:
         line = kernel.lines[line - 1] if 0 < line <= len(kernel.lines) else 0
         return self.module.line_map[line - 1] if 0 < line <= len(self.module.line_map) else 0
 
-    def _compiled(self, translated: bool) -> Mapping[str, IlKernel]:
-        if translated not in self._kernels:
+    def _compiled(self, symbol: str, translated: bool) -> IlKernel:
+        """A kernel alone: a file has two for each of Brook+, and most programs call few of them."""
+        found = self._kernels.get((symbol, translated))
+        if found is None:
             from headwater.il import from_llvm
 
             options = f"-D {ADDRESS_TRANSLATION} {self.options}" if translated else self.options
-            made = from_llvm.kernels(self.module.source, self.device.chip, f"{self.module.filename}.cl", options)
-            self._kernels[translated] = made.kernels
-        return self._kernels[translated]
+            name = f"{self.module.filename}.cl"
+            made = from_llvm.kernels(self.module.source, self.device.chip, name, options, only=(symbol,))
+            found = self._kernels[symbol, translated] = made.kernels[symbol]
+        return found
 
 
 class Drawing:
