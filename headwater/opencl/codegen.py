@@ -32,6 +32,7 @@ from headwater.llvm.passes.bit_vectors import without_bit_vectors
 from headwater.llvm.passes.index_constants import constants_outside
 from headwater.llvm.passes.inlining import inlined
 from headwater.llvm.passes.selected_values import chosen_once
+from headwater.llvm.passes.single_components import with_single_components
 from headwater.llvm.text import has_findings, string_bytes, with_narrower_vectors, with_plain_types
 from headwater.llvm.types import LOCAL_SPACE, PRIVATE_SPACE
 from headwater.native.shared import BOUNDS_SUFFIX, FITS_SUFFIX
@@ -139,7 +140,12 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
     first.add_global_dead_code_eliminate_pass()  # what only other kernels call is not worth inlining
     first.add_always_inliner_pass()
     first.add_global_dead_code_eliminate_pass()
+    if len(text) >= LARGE_TEXT:
+        first.add_sroa_pass()
     first.run(module, builder)
+    if len(text) >= LARGE_TEXT:
+        values = Module(str(module))
+        module = parse(str(values)) if with_single_components(values) else module
     simplify = builder.getFunctionPassManager()
     for function in module.functions:
         if not function.is_declaration:
