@@ -463,6 +463,18 @@ print(before >= 400, again.get_work_group_info(memory, device) - before, b.get_w
     assert host(text, device) == "True 4096 0\n"
 
 
+@pytest.mark.parametrize("device", ["cpu", "vega64", "hd7970", "hd5870"])
+def test_a_device_says_whether_it_keeps_denormal_floats(device):
+    text = """
+x = np.array([2.0**-126], np.float32)
+buffer = cl.Buffer(ctx, mf.READ_WRITE | mf.COPY_HOST_PTR, hostbuf=x)
+cl.Program(ctx, "kernel void half_of(global float *x) { *x *= 0.5f; }").build().half_of(q, (1,), None, buffer)
+cl.enqueue_copy(q, x, buffer)
+print(bool(device.single_fp_config & cl.device_fp_config.DENORM) == (x[0] == np.float32(2.0**-127)))
+"""
+    assert host(text, device) == "True\n"
+
+
 def test_memory_of_a_released_buffer_goes_back_to_the_system():
     text = """
 import os

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from headwater.base import cache
 from headwater.base.freshness import code_state
 from headwater.base.version import VERSION
+from headwater.chips.gcn_isas import traits_of
 from headwater.errors import DeviceError
 from headwater.icd.constants import CL
 from headwater.opencl import extensions
@@ -90,7 +91,7 @@ def _facts(device: Device) -> dict[str, Any]:
     simulated = cast("SimulatedDevice", device)
     with open(simulated.outline.file, "rb") as file:
         text = file.read()
-    key = cache.key("icd device 2", code_state(__name__), text, device.name)
+    key = cache.key("icd device 3", code_state(__name__), text, device.name)
     entry = cache.get(key)
     if entry is None:
         entry = cache.put(key, {"facts.json": json.dumps(_chip_facts(simulated)).encode()})
@@ -117,6 +118,7 @@ def _own_facts(device: Device) -> dict[str, Any]:
         "sub_group": 1,
         "multiple": 16,
         "bits": 64,
+        "denormal_floats": True,
     }
 
 
@@ -140,6 +142,7 @@ def _chip_facts(device: SimulatedDevice) -> dict[str, Any]:
         "sub_group": chip.compute.wavefront_size if gcn else 0,
         "multiple": chip.compute.wavefront_size,
         "bits": 64 if gcn else 32,
+        "denormal_floats": gcn and traits_of(chip.target).generation >= 9,  # as LLVM sets up the hardware
     }
 
 
@@ -179,8 +182,10 @@ def _infos(facts: dict[str, Any], *, svm: bool) -> dict[str, bytes]:
     allocation = min(max(memory // 4, 128 << 20), LARGEST_ALLOCATION, memory)
     group, can = facts["group"], _abilities(facts)
     double, half, images = can.doubles, "cl_khr_fp16" in extensions.extensions(can), can.writes
-    float_config = CL["FP_INF_NAN"] | CL["FP_ROUND_TO_NEAREST"] | CL["FP_DENORM"] | CL["FP_FMA"]
-    full = float_config | CL["FP_ROUND_TO_ZERO"] | CL["FP_ROUND_TO_INF"]
+    normal = (
+        CL["FP_INF_NAN"] | CL["FP_ROUND_TO_NEAREST"] | CL["FP_FMA"] | CL["FP_ROUND_TO_ZERO"] | CL["FP_ROUND_TO_INF"]
+    )
+    full = normal | CL["FP_DENORM"]
     exact = CL["FP_CORRECTLY_ROUNDED_DIVIDE_SQRT"] if facts["type"] == "cpu" else 0
     widths = {
         "CHAR": 16,
@@ -236,7 +241,7 @@ def _infos(facts: dict[str, Any], *, svm: bool) -> dict[str, bytes]:
         "DEVICE_MAX_PARAMETER_SIZE": _size(1024),
         "DEVICE_MEM_BASE_ADDR_ALIGN": _u32(BASE_ALIGNMENT_BITS),
         "DEVICE_MIN_DATA_TYPE_ALIGN_SIZE": _u32(128),
-        "DEVICE_SINGLE_FP_CONFIG": _size(full | exact),
+        "DEVICE_SINGLE_FP_CONFIG": _size((full if facts["denormal_floats"] else normal) | exact),
         "DEVICE_DOUBLE_FP_CONFIG": _size(full if double else 0),
         "DEVICE_HALF_FP_CONFIG": _size(full if half else 0),
         "DEVICE_GLOBAL_MEM_CACHE_TYPE": _u32(CL["READ_WRITE_CACHE"]),
