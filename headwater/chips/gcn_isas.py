@@ -43,9 +43,9 @@ class Traits:
     Arguments").
 
     ``has_flat``: addresses of memory of any kind ("Does not support generic address space"). ``has_halves``:
-    instructions on halves. ``has_legacy_minima``: V_MIN_LEGACY_F32 and V_MAX_LEGACY_F32. ``has_fma_mix``:
-    V_FMA_MIXLO_F16 and its like. ``keeps_high_halves``: some 16-bit results leave their register's upper half alone
-    (LLVM, GCNSubtarget::zeroesHigh16BitsOfDest).
+    instructions on halves. ``rounds_doubles``: V_FLOOR_F64 and its like. ``has_legacy_minima``: V_MIN_LEGACY_F32 and
+    V_MAX_LEGACY_F32. ``has_fma_mix``: V_FMA_MIXLO_F16 and its like. ``keeps_high_halves``: some 16-bit results leave
+    their register's upper half alone (LLVM, GCNSubtarget::zeroesHigh16BitsOfDest).
     ``wraps_lds_addresses``: sums of address and offset wrap around (LLVM, isDSOffsetLegal). ``has_unaligned_lds``:
     accesses to LDS at any address (LLVM, FeatureUnalignedDSAccess).
 
@@ -93,6 +93,7 @@ class Traits:
     preloads_arguments: bool = False
     has_flat: bool = True
     has_halves: bool = True
+    rounds_doubles: bool = True
     has_legacy_minima: bool = False
     has_fma_mix: bool = False
     keeps_high_halves: bool = True
@@ -163,6 +164,7 @@ TRAITS: Mapping[str, Traits] = {
             ((0, 104), *_OF_PAIRS),
             named_pairs=_PAIRS | _TRAP_PAIRS,
             has_flat=False,
+            rounds_doubles=False,
             wraps_lds_addresses=False,
             **_OLDEST,
         ),

@@ -91,6 +91,8 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
     changed |= _of_own_memory(final)
     if not traits_of(how.processor).has_halves:
         changed |= _rounded_halves(final)
+    if not traits_of(how.processor).rounds_doubles:
+        changed |= _whole_doubles(final)
     if traits_of(how.processor).has_legacy_minima and not how.plain_minima:
         changed |= _signed_zeros_chosen(final)
     if traits_of(how.processor).has_fma_mix:
@@ -331,6 +333,51 @@ def _by_doubles(inst: Inst) -> list[str]:
         f"  %product.{bare} = fmul {wide} %wide.0.{bare}, %wide.1.{bare}",
         f"  %wide.{bare} = fadd {wide} %product.{bare}, %wide.2.{bare}",
         f"  {inst.name} = fptrunc {wide} %wide.{bare} to {kind}{_place(inst)}",
+    ]
+
+
+_TO_EVEN = ("rint", "roundeven", "nearbyint")
+
+
+def _whole_doubles(module: Module) -> bool:
+    """LLVM 22 takes ``x - fract(x)`` for floor where no instruction rounds doubles (gfx6): -1 + 2^-53 for numbers just
+    below 0. The zeros that its ceil and rint make of negative numbers are positive. What it makes of trunc is right."""
+
+    def change(body: Body) -> bool:
+        changes: dict[int, list[str]] = {}
+        for name, step, beyond in (("floor", -1.0, "ogt"), ("ceil", 1.0, "olt"), *((n, 0.0, "") for n in _TO_EVEN)):
+            for number, inst in body.calls(f"llvm.{name}."):
+                if inst.ty.scalar.text == "double":
+                    changes[number] = _stepped(module, inst, step, beyond) if step else _signed(module, inst)
+        return body.replace(changes)
+
+    return module.each(change)
+
+
+def _stepped(module: Module, inst: Inst, step: float, beyond: str) -> list[str]:
+    """A number truncated, and one step on where that is beyond it."""
+    (x,), kind, bare, place = inst.args, inst.ty, _bare(inst.name), _place(inst)
+    trunc = f"@llvm.trunc.{inst.detail.split('.', 2)[2]}"
+    module.declare(f"declare {kind} {trunc}({kind})")
+    one, test = f"{step:.1f}", "i1"
+    if kind.count:
+        one, test = f"splat (double {one})", f"<{kind.count} x i1>"
+    return [
+        f"  %cut.{bare} = call {kind} {trunc}({kind} {x.text}){place}",
+        f"  %beyond.{bare} = fcmp {beyond} {kind} %cut.{bare}, {x.text}{place}",
+        f"  %next.{bare} = fadd {kind} %cut.{bare}, {one}{place}",
+        f"  {inst.name} = select {test} %beyond.{bare}, {kind} %next.{bare}, {kind} %cut.{bare}{place}",
+    ]
+
+
+def _signed(module: Module, inst: Inst) -> list[str]:
+    """A function's result with the sign of its operand."""
+    (x,), kind, bare, place = inst.args, inst.ty, _bare(inst.name), _place(inst)
+    copysign = f"@llvm.copysign.{inst.detail.split('.', 2)[2]}"
+    module.declare(f"declare {kind} {copysign}({kind}, {kind})")
+    return [
+        f"  %whole.{bare} = call {kind} @{inst.detail}({kind} {x.text}){place}",
+        f"  {inst.name} = call {kind} {copysign}({kind} %whole.{bare}, {kind} {x.text}){place}",
     ]
 
 

@@ -97,6 +97,27 @@ def test_quotients_of_extreme_doubles(device):
     assert np.allclose(made[:, 2], 1 / np.sqrt(x), rtol=1e-15, atol=0)
 
 
+WHOLE = """kernel void k(global int *o, global const double *x, global double8 *made) {
+  int i = get_global_id(0);
+  double2 v = (double2)(x[i], -x[i]);
+  made[i] = (double8)(floor(v), ceil(v), rint(v.x), trunc(v.y), round(v));
+  o[2 * i] = convert_int_rtn(v.x) * 8 + (int)convert_long_rtn(v.y);
+  o[2 * i + 1] = convert_int_rtp(v.x) * 8 + convert_int_rte(v.y);
+}"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd5870", "hd7970", "vega64"])
+@pytest.mark.parametrize("x", [(-1e-300, -0.3, 0.0, 2.5), (0.49999999999999994, -1.5, 3.0000000000000004, -(2**-55))])
+def test_whole_doubles_next_to_zero_and_to_halves(device, x):
+    x, made = np.array(x), np.zeros((4, 8))
+    found = ran(WHOLE, device, x, made)
+    rounded = np.copysign(np.trunc(np.abs(x) + np.where(np.abs(x) == 0.49999999999999994, 0, 0.5)), x)
+    expected = [np.floor(x), np.floor(-x), np.ceil(x), np.ceil(-x), np.rint(x), np.trunc(-x), rounded, -rounded]
+    assert (made.view(np.uint64) == np.stack(expected, 1).view(np.uint64)).all()  # zeros have signs
+    assert found[::2] == (np.floor(x) * 8 + np.floor(-x)).tolist()
+    assert found[1::2] == (np.ceil(x) * 8 + np.rint(-x)).tolist()
+
+
 @pytest.mark.parametrize("group", [1, 16])
 @pytest.mark.parametrize("device", DEVICES)
 def test_loops_may_stride_up_to_the_launchs_size(device, group):
