@@ -85,6 +85,20 @@ def element(name: str, *, packed: bool = False) -> Element | None:
     return Element(name, dtype) if dtype.kind in "iufb" and dtype.isnative else None
 
 
+def _named(name: str, text: str) -> Element | None:
+    """The element that a user calls ``name`` in ``text``. UsageError if NumPy and OpenCL C mean different things: int16
+    is a number of 16 bits, or a vector of 16 numbers of 32 bits."""
+    found = element(name)
+    if found is not None and found.width > 1 and name in np.sctypeDict:
+        byte, short = ("uchar", "ushort") if name.startswith("u") else ("char", "short")
+        plain, scalar = byte if name.endswith("8") else short, name.rstrip("0123456789")
+        raise UsageError(
+            f"{_short(text)!r}: {name} is a vector of {found.width} in OpenCL C and a number in NumPy",
+            hint=f"write {plain} for numbers of {np.dtype(name).itemsize * 8} bits, and {scalar} for those of 32",
+        )
+    return found
+
+
 @dataclass
 class Given:
     """What the user named: ``kind`` says how far it may be converted; ``generate`` waits for the element's type."""
@@ -264,6 +278,8 @@ def _member(path: Path, member: str) -> Array:
                 member = names[0]
             if member not in names:
                 what = f"{path} has no member {member!r}" if member else f"{path} has several members"
+                if not names:
+                    raise UsageError(f"{path} has no members", hint="it was saved without arrays, or is something else")
                 raise UsageError(what, hint=f"name one of them: {', '.join(f'{path}:{name}' for name in names)}")
             stored = archive.zip.NameToInfo.get(f"{member}.npy")
             if stored is not None:
@@ -350,7 +366,7 @@ def _is_number(text: str) -> bool:
 
 def _raw(path: Path, rest: str) -> Array:
     type_name, _, shape_text = rest.partition(":")
-    kind = element(type_name) if type_name else None
+    kind = _named(type_name, f"{path}:{rest}") if type_name else None
     if kind is None:
         what = f"{type_name!r} is not a number type" if type_name else f"the type of the numbers in {path} is not known"
         raise UsageError(what, hint=f"write {path}:float32 or {path}:float32:512x512")
@@ -392,7 +408,7 @@ def _picture(text: str, path: Path) -> Given:
 def _generator(text: str, kind: str, rest: str) -> Given:
     """``kind:SHAPE[:SEED]``, or ``kind:TYPE:SHAPE[:SEED]`` with a type that is not the parameter's."""
     parts = rest.split(":")
-    said = element(parts[0]) if parts[0][:1].isalpha() else None
+    said = _named(parts[0], text) if parts[0][:1].isalpha() else None
     if said is not None:
         parts.pop(0)
     shape, seed = shape_of(parts[0] if parts else ""), natural(parts[1]) if len(parts) == 2 else None

@@ -79,6 +79,9 @@ def test_npz_member_is_named_after_a_colon(tmp_path):
     with pytest.raises(UsageError, match="several members") as caught:
         files.read(str(path))
     assert f"{path}:a" in caught.value.hint
+    np.savez(path)
+    with pytest.raises(UsageError, match="has no members"):
+        files.read(str(path))
 
 
 def test_raw_bytes_take_type_and_shape(tmp_path):
@@ -88,6 +91,9 @@ def test_raw_bytes_take_type_and_shape(tmp_path):
     assert read_as(f"{path}:float4", "float4").shape == (3, 4)
     with pytest.raises(UsageError, match="takes 80"):
         files.read(f"{path}:float32:4x5")
+    for name in ("int8", "uint8", "int16", "uint16"):
+        with pytest.raises(UsageError, match=f"{name} is a vector of .* in OpenCL C and a number in NumPy"):
+            files.read(f"{path}:{name}")
     with pytest.raises(UsageError, match="not a whole number of double3"):
         files.read(f"{path}:double3")
     with pytest.raises(UsageError, match="'flot' is not a number type"):

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from headwater.runtime import Device
 
 _CHECK = "HEADWATER_CHECK"
+_MOST_SHOWN = 1000
+"""Elements of an output that is shown in its shape."""
 _BUDGET = 2.0  # seconds that --time may take beyond three runs
 
 _USAGE = "FILE [ARG …] [--kernel NAME] [--device DEVICE] [-o OUTPUT] [options]"
@@ -494,6 +497,8 @@ def _show(name: str, array: Array, before: Any) -> list[str]:
     if before is not None and np.array_equal(array.reshape(-1).view(np.uint8), before.reshape(-1).view(np.uint8)):
         return [f"{_describe(name, array)}: as it was given"]
     ends = 3 if array.ndim < 3 else 2
+    if prod(min(count, 2 * ends) for count in array.shape) > _MOST_SHOWN:  # NumPy abridges no short axis
+        array, ends = array.reshape(-1), 3
     text = np.array2string(array, threshold=64, edgeitems=ends, max_line_width=100, precision=6)
     return [_describe(name, array), *(f"  {line}" for line in text.splitlines())]
 

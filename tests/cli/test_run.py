@@ -48,6 +48,9 @@ def test_without_o_outputs_are_shown(folder, headwater):
     ran = headwater("run", "vadd.cl", "a.npy", "b.npy")
     assert "c, float32 100, 0.5 to 99.5" in ran.out
     assert "[ 0.5  1.5  2.5 ... 97.5 98.5 99.5]" in ran.out
+    np.save("many.npy", np.ones((2,) * 16, np.float32))
+    ran = headwater("run", "vadd.cl", "many.npy", "many.npy", "65536", "-g", "65536")
+    assert "[2. 2. 2. ... 2. 2. 2.]" in ran.out
 
 
 def test_work_in_place_leaves_the_input_file_alone(folder, headwater):
