@@ -33,8 +33,12 @@ def contents(path: str | os.PathLike[str], most: int = -1) -> bytes:
 
 
 def text(path: str | os.PathLike[str], errors: str = "strict") -> str:
-    """A file's text, in UTF-8 with or without a mark of it, each line ended by a line feed. OSError as `contents`."""
-    return contents(path).decode("utf-8-sig", errors).replace("\r\n", "\n").replace("\r", "\n")
+    """A file's text, in UTF-8 with or without a mark of it, each line ended by a line feed. OSError as `contents`, and
+    for what is no text."""
+    data = contents(path)
+    if b"\0" in data:
+        raise OSError(errno.EINVAL, "it is not a text file", os.fspath(path))
+    return data.decode("utf-8-sig", errors).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def lines(path: str | os.PathLike[str]) -> list[str]:

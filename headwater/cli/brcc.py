@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import os
 import re
 import shlex
 import sys
@@ -46,7 +47,7 @@ def parser() -> Parser:
     made = Parser("brcc", _USAGE, _DESCRIPTION, _EXAMPLES)
     made.add_argument("files", metavar="FILE", nargs="+", help="Brook+ source (.br, .brh)")
     made.add_argument(
-        "-o", dest="prefix", metavar="PREFIX", help="name of the results, with their folder (default: FILE)"
+        "-o", dest="prefix", metavar="PREFIX", help="name of the results, with their folder, or FOLDER/ (default: FILE)"
     )
     made.add_argument("-D", dest="defines", metavar="NAME[=VALUE]", action="append", default=[], help="define a macro")
     made.add_argument("-pp", action="store_true", help="obey #define, #undef, #if, #ifdef, #else, #endif")
@@ -124,6 +125,8 @@ def _translate(path: Path, prefix: str | None, options: str) -> dict[Path, str]:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
     base = Path(prefix) if prefix else path.with_suffix("")
+    if prefix and prefix.endswith(("/", os.sep)):
+        base /= path.stem
     _check_name(base)
     if not base.parent.is_dir():
         raise UsageError(f"cannot write {base}.cl: the directory {base.parent} does not exist")

@@ -54,7 +54,7 @@ def main(words: Sequence[str]) -> int:
 
     port = natural(args.port)
     if port is None or port >= 1 << 16:
-        raise UsageError(f"--port takes a number up to 65535, not {args.port!r}")
+        raise UsageError(f"--port takes a number up to 65535, not {args.port.strip()!r}")
     if args.host in ("0.0.0.0", "::"):
         raise UsageError(
             f"--host {args.host} is not an address that a browser can open", hint="give one of this machine's addresses"

@@ -49,6 +49,26 @@ def test_no_output_replaces_a_source_or_another_output(folder, headwater, words,
     assert (folder / "k.cl").read_text() == FILL_CL
 
 
+def test_brcc_writes_into_a_folder_that_is_there(folder, headwater):
+    (folder / "add.br").write_text(ADD_BR)
+    ran = headwater("brcc", "add.br", "-o", "none/")
+    assert (ran.code, ran.err) == (
+        2,
+        f"headwater: error: cannot write none{os.sep}add.cl: the directory none does not exist\n",
+    )
+    (folder / "made").mkdir()
+    assert headwater("brcc", "add.br", "-o", "made/").code == 0
+    assert sorted(path.name for path in (folder / "made").iterdir()) == ["add.cl", "add.py"]
+
+
+@pytest.mark.parametrize(("command", "name"), [("brcc", "noise.br"), ("ilc", "noise.il"), ("run", "noise.cl")])
+def test_bytes_are_no_source(folder, headwater, command, name):
+    (folder / name).write_bytes(bytes(range(256)))
+    ran = headwater(command, name)
+    assert ran.code == 2
+    assert "not a text file" in ran.err
+
+
 def test_brcc_keeps_files_that_it_has_not_made(folder, headwater):
     (folder / "add.br").write_text(ADD_BR)
     assert headwater("brcc", "add.br").code == 0
