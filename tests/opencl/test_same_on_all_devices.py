@@ -97,6 +97,20 @@ def test_quotients_of_extreme_doubles(device):
     assert np.allclose(made[:, 2], 1 / np.sqrt(x), rtol=1e-15, atol=0)
 
 
+@pytest.mark.parametrize("device", ["hd5870", "hd6970"])
+def test_quotients_of_tiny_dividends(device):
+    """What is left of these after a first quotient is smaller than every number."""
+    source = """kernel void k(global const double *x, global const double *y, global double *made) {
+      int i = get_global_id(0); made[i] = x[i] / y[i];
+    }"""
+    r = np.random.default_rng(3)
+    x = np.ldexp(r.integers(1 << 52, 1 << 53, 512) * r.choice([-1.0, 1.0], 512), r.integers(-1074, -900, 512))
+    x[:128] = np.ldexp(r.integers(1, 1 << 52, 128).astype(float), -1074)
+    y, made = np.ldexp(r.integers(1 << 52, 1 << 53, 512).astype(float), r.integers(-1074, -300, 512)), np.zeros(512)
+    hw.compile(source, device=device).k[(512,), (64,)](x, y, made)
+    assert (made == x / y).all()
+
+
 WHOLE = """kernel void k(global int *o, global const double *x, global double8 *made) {
   int i = get_global_id(0);
   double2 v = (double2)(x[i], -x[i]);

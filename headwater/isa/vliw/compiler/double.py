@@ -258,11 +258,13 @@ def _normal_reciprocal(b: Builder, x: Pair) -> Pair:
 
 
 def _quotient(b: Builder, x: Pair, y: Pair) -> Pair:
-    # The reciprocal of a subnormal divisor can be infinite, that of a very large one subnormal: both are scaled.
+    # The reciprocal of a subnormal divisor can be infinite, that of a very large one subnormal, and what is left of a
+    # tiny dividend smaller than every number: both are scaled.
     field = _exponent(b, y)
     up = _both(b, b.alu("SETGT_INT", number(64), field), number(64))
     down = _both(b, b.alu("SETGT_INT", field, number(0x7FF - 66)), number(-64))
-    power = _either(b, up, down)
+    is_tiny = _both(b, b.alu("SETGT_INT", number(128), _exponent(b, x)), b.alu("SETGT_INT", number(0x500), field))
+    power = b.alu("CNDE_INT", is_tiny, _either(b, up, down), number(128))
     x, y = _scaled(b, x, power), _scaled(b, y, power)
     inverse = _normal_reciprocal(b, y)
     first = _mul(b, x, inverse)
