@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 NOT_CHECKED = (
-    "on the cpu, a check finds neither data races nor global and local memory that is read before it is written"
+    "kernels that rely on wavefronts in step have other results under a check on the cpu, which finds neither data "
+    "races nor global and local memory that is read before it is written"
 )
 """What who checks a launch there must know: docs/checks.md lists what is found where."""
 

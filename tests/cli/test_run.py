@@ -462,6 +462,7 @@ def test_a_check_on_the_cpu_says_that_races_are_looked_for_on_chips(folder, head
     on_cpu = headwater(*words, "--device", "cpu")
     assert on_cpu.code == 0
     assert on_cpu.err.count("finds neither data races") == 1
+    assert "rely on wavefronts in step" in on_cpu.err
     assert "--device vega64" in on_cpu.err
     assert "finds neither" not in headwater(*words, "--device", "cpu", "-q").err
     on_chip = headwater(*words, "--device", "vega64")
