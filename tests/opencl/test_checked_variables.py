@@ -9,8 +9,10 @@ import headwater as hw
 
 SOURCE = """
 typedef struct { char a; int b; char c; } Item;
+typedef struct { int a, b; } Two;
 void set(int *p, int v) { *p = v; }
 int twice(int v) { return 2 * v; }
+Two of(int v) { Two t; t.a = v; return t; }
 kernel void maybe(global int *o, int n) {
   int x;  // declared
   if (o[3]) x = 1;
@@ -61,6 +63,11 @@ kernel void member(global int *o, int n) {
   Item s;
   s.a = 1; s.c = 3;
   *(global Item *)o = s;  // found
+}
+kernel void returned(global int *o, int n) {
+  Two s = of(o[1]);  // declared
+  o[0] = s.a;
+  o[1] = s.b;  // found
 }
 kernel void condition(global int *o, int n) {
   int x;  // declared

@@ -50,6 +50,7 @@ def followed(module: Module) -> None:
     sources = source_files(module)
     changed = ""
     for body in module.bodies.values():
+        _copy_by_bytes(module, body)
         try:
             lines = _Function(module, body, sources).written()
         except InternalError:  # what `headwater.llvm.ir` does not know
@@ -62,6 +63,30 @@ def followed(module: Module) -> None:
         for name, line in _INTRINSICS.items():
             if f"@{name}(" in changed:
                 module.declare(line)
+
+
+def _copy_by_bytes(module: Module, body: Body) -> None:
+    """Make a copy of bytes of each load and store of an array or structure in private memory: clang returns small
+    structures so. Shadows are of numbers and vectors."""
+    changes: dict[int, list[str]] = {}
+    for number, store in body.having("store"):
+        at = number - 1
+        while at > 0 and ("@llvm.lifetime.end" in body.lines[at] or "#dbg_" in body.lines[at]):
+            at -= 1
+        load = body.inst(at) if at >= 0 and body.operations[at] == "load" else None
+        if load is None or load.ty.kind not in ("array", "struct") or {*load.flags, *store.flags}:
+            continue
+        source, to = load.args[0], store.args[1]
+        space = to.ty.space
+        used = sum(f"{load.name}," in line or line.endswith(load.name) for line in body.lines)
+        if store.args[0].text == load.name and used == 1 and source.ty == to.ty and space not in _SHARED_SPACES:
+            name = f"llvm.memcpy.p{space}.p{space}.i32"
+            pointers = f"{to.ty} align {store.align} {to.text}, {source.ty} align {load.align} {source.text}"
+            call = f"  call void @{name}({pointers}, i32 {load.ty.size_bytes}, i1 false){store.attached}"
+            changes |= {at: [call], number: []}
+            if name not in module.declares and name in _INTRINSICS:
+                module.declare(_INTRINSICS[name])
+    body.replace(changes)
 
 
 def source_files(module: Module) -> list[str]:
