@@ -111,6 +111,21 @@ def test_quotients_of_tiny_dividends(device):
     assert (made == x / y).all()
 
 
+@pytest.mark.parametrize("device", ["hd3870", "hd4870", "hd5870"])
+def test_reciprocals_and_roots_next_to_the_middle_of_two_doubles(device):
+    """Of numbers whose significands are all ones, or nearly."""
+    source = """kernel void k(global const double *x, global double *made) {
+      int i = get_global_id(0); made[3 * i] = 1.0 / x[i]; made[3 * i + 1] = -8.0 / x[i]; made[3 * i + 2] = sqrt(x[i]);
+    }"""
+    r = np.random.default_rng(4)
+    x = np.ldexp(
+        1 - np.concatenate([np.zeros(24), r.integers(0, 9, 104)]) / (1 << 52) - 2.0**-53, r.integers(-9, 9, 128)
+    )
+    made = np.zeros((128, 3))
+    hw.compile(source, device=device).k[(128,), (64,)](x, made)
+    assert (made == np.stack([1 / x, -8 / x, np.sqrt(x)], 1)).all()
+
+
 WHOLE = """kernel void k(global int *o, global const double *x, global double8 *made) {
   int i = get_global_id(0);
   double2 v = (double2)(x[i], -x[i]);

@@ -212,19 +212,24 @@ def _special(b: Builder, x: Pair, normal: Pair, of_zero: Pair, of_infinity: Pair
     return _chosen(b, _is_nan(b, x), _NAN, result)
 
 
-def _halves(b: Builder, x: Pair) -> tuple[Pair, Pair]:
-    """The upper 26 bits of the significand, and the rest."""
-    upper = Pair(b.alu("AND_INT", x.low, number(0xF8000000)), x.high)
+def _halves(b: Builder, x: Pair, *, rounded: bool = False) -> tuple[Pair, Pair]:
+    """The upper 26 bits of the significand, and the rest; ``rounded``, so that this has 26 bits as well, which the
+    largest numbers do not allow."""
+    low, high = x
+    if rounded:
+        low = b.alu("ADD_INT", x.low, number(0x4000000))
+        high = b.alu("SUB_INT", x.high, b.alu("SETGT_UINT", x.low, low))  # a mask of all ones is -1
+    upper = Pair(b.alu("AND_INT", low, number(0xF8000000)), high)
     return upper, _sub(b, x, upper)
 
 
-def _rest(b: Builder, x: Pair, y: Pair, z: Pair) -> Pair:
+def _rest(b: Builder, x: Pair, y: Pair, z: Pair, *, rounded: bool = False) -> Pair:
     """x - y × z for a product that differs from x in its last digits, as if it were not rounded."""
     minus = _negated(b, y)
     if b.target.has("FMA_64"):
         return _mad(b, minus, z, x)
-    upper, lower = _halves(b, minus)
-    high, low = _halves(b, z)
+    upper, lower = _halves(b, minus, rounded=rounded)
+    high, low = _halves(b, z, rounded=rounded)
     for left, right in ((upper, high), (upper, low), (lower, high), (lower, low)):
         x = _mad(b, left, right, x)
     return x
@@ -267,9 +272,19 @@ def _quotient(b: Builder, x: Pair, y: Pair) -> Pair:
     power = b.alu("CNDE_INT", is_tiny, _either(b, up, down), number(128))
     x, y = _scaled(b, x, power), _scaled(b, y, power)
     inverse = _normal_reciprocal(b, y)
+    if not b.target.has("FMA_64"):
+        # Where y's significand is all ones and x's a power of two, a rounded product hides which side of the middle of
+        # two numbers the quotient is on; but the reciprocal is known.
+        ones = b.alu("SETE_INT", b.alu("AND_INT", y.low, b.alu("OR_INT", y.high, number(0xFFF00000))), number(-1))
+        power_of_two = b.alu("SETE_INT", _either(b, b.alu("LSHL_INT", x.high, number(12)), x.low), ZERO)
+        known = _both(b, _both(b, ones, power_of_two), _both(b, _ordinary(b, inverse), _ordinary(b, x)))
+        inverse = Pair(b.alu("CNDE_INT", known, inverse.low, number(1)), inverse.high)
     first = _mul(b, x, inverse)
     better = _mad(b, _rest(b, x, first, y), inverse, first)
-    return _chosen(b, _both(b, _ordinary(b, first), _ordinary(b, inverse)), better, first)
+    sure = _both(b, _ordinary(b, first), _ordinary(b, inverse))
+    if not b.target.has("FMA_64"):
+        sure = b.alu("CNDE_INT", known, sure, ZERO)
+    return _chosen(b, sure, better, first)
 
 
 def _inverse_root(b: Builder, part: Pair) -> Pair:
@@ -298,7 +313,7 @@ def _root(b: Builder, x: Pair) -> Pair:
     part, n, x = _even(b, x)
     inverse = _inverse_root(b, part)
     root = _mul(b, part, inverse)
-    rest = _rest(b, part, root, root)
+    rest = _rest(b, part, root, root, rounded=True)
     root = _scaled(b, _mad(b, rest, _mul(b, inverse, _HALF), root), n)
     below = b.alu("SETGT_INT", ZERO, x.high)
     zero = Pair(ZERO, b.alu("AND_INT", x.high, _SIGN))
