@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import headwater as hw
+from headwater.llvm.cfg import Cfg
 from headwater.llvm.gathers import EMULATED_GATHERS, SLOW_GATHERS
 from headwater.llvm.ir import Module
 from headwater.opencl import clang, codegen, library
@@ -229,6 +230,25 @@ def test_branches_in_sequence_are_put_in_order_in_time_that_grows_with_their_num
         kernel = prepared(f"{head}{lines}  a[i] = x;\n}}\n")[1]
         shapes = Shapes(kernel.function, kernel.cfg, Layout(16), {})
         return count_calls(Linear, kernel.function, kernel.cfg, shapes)
+
+    assert calls(200) < 15 * calls(20)
+
+
+def test_values_that_meet_far_from_where_lanes_part_take_time_that_grows_with_their_number():
+    """Two rows of blocks, from each of which lanes go on in either."""
+
+    def calls(number):
+        lines = ["entry:", "  %id = call i64 @_Z13get_global_idj(i32 0)"]
+        lines += ["  %c = icmp eq i64 %id, 9", "  br i1 %c, label %a0, label %b0"]
+        for k in range(number):
+            for row in "ab":
+                ways = f"[ %va{k - 1}, %a{k - 1} ], [ %vb{k - 1}, %b{k - 1} ]" if k else f"[ {ord(row)}, %entry ]"
+                lines += [f"{row}{k}:", f"  %v{row}{k} = phi i32 {ways}", f"  %c{row}{k} = icmp eq i32 %v{row}{k}, {k}"]
+                lines += [f"  br i1 %c{row}{k}, label %a{k + 1}, label %b{k + 1}"]
+        lines += [f"a{number}:", "  ret void", f"b{number}:", "  ret void"]
+        text = "\n".join(["define void @f() {", *lines, "}", "declare i64 @_Z13get_global_idj(i32)"])
+        function = Module(text).function("f")
+        return count_calls(Shapes, function, Cfg(function), Layout(16), {})
 
     assert calls(200) < 15 * calls(20)
 

@@ -117,6 +117,7 @@ class Shapes:
         self.row_bit = ROW if layout.rows > 1 else 0
         self.of: dict[str, Shape] = {p.name: UNIFORM for p in function.params}
         self.branch_deps: dict[str, int] = dict.fromkeys(cfg.order, 0)
+        self._branching = 0  # what any branch depends on
         self._divergent_loops: set[str] = set()
         changed = True
         while changed:
@@ -152,6 +153,7 @@ class Shapes:
                 deps = self.shape(term.args[0]).deps if name != self.uniform_block else 0
                 if deps != self.branch_deps[name]:
                     self.branch_deps[name] = deps
+                    self._branching |= deps
                     changed = True
         return changed
 
@@ -272,7 +274,7 @@ class Shapes:
         work = [s for s in inst.labels if s in cfg.index]
         seen = {top}
         deps |= self.branch_deps[top]
-        while work:
+        while work and self._branching & ~deps:  # else no branch adds to it
             at = work.pop()
             if at in seen:
                 continue
