@@ -79,6 +79,40 @@ def test_exponents_of_denormals_are_theirs(device):
     assert np.isnan(parts[x < 0, 3]).all()
 
 
+COMPARED = """kernel void k(global int *o, global const float *x) {
+  int i = get_global_id(0);
+  o[i] = (x[i] == 0.0f) | (x[i] != 0.0f) << 1 | !x[i] << 2;
+  o[4 + i] = (x[i] > 0.0f) | (x[i] < 0.0f) << 1 | (x[i] == x[3]) << 2;
+}"""
+
+
+@pytest.mark.parametrize(("device", "kept"), [("cpu", 1), ("vega64", 1), ("hd7970", 0), ("hd5870", 0), ("hd4870", 0)])
+def test_denormals_that_are_flushed_equal_zero(device, kept):
+    x = np.array([2**-149, -3 * 2**-140, -(2**-126), 0], np.float32)
+    known = x if kept else np.where(np.abs(x) < 2**-126, 0, x)
+    zero = known == 0
+    wanted = [*np.where(zero, 0b101, 0b010), *((known > 0) + 2 * (known < 0) + 4 * zero)]
+    assert ran(COMPARED, device, x) == wanted
+
+
+QUOTIENTS = """kernel void k(global int *o, global const float *x, global const float *y, global float *made) {
+  int i = get_global_id(0);
+  made[2 * i] = x[i] / y[i];
+  made[2 * i + 1] = x[i] / 3e38f;
+}"""
+
+
+@pytest.mark.parametrize("options", ["", "-cl-fp32-correctly-rounded-divide-sqrt"])
+@pytest.mark.parametrize("device", ["hd4870", "hd5870", "hd7970", "vega64"])
+def test_quotients_of_floats_by_large_ones(device, options):
+    x = np.float32([np.inf, 3e38, -np.inf, 1])
+    y = np.float32([np.finfo(np.float32).max, -3.4e38, 1e38, 2.0**97])
+    made = np.zeros((4, 2), np.float32)
+    ran(QUOTIENTS, device, x, y, made, options=options)
+    assert np.allclose(made[:, 0], x / y, rtol=3e-7, atol=0)
+    assert np.allclose(made[:3, 1], x[:3] / np.float32(3e38), rtol=3e-7, atol=0)
+
+
 EXTREME = """kernel void k(global int *o, global const double *x, global const double *y, global double *made) {
   int i = get_global_id(0);
   made[3 * i] = x[i] / y[i];

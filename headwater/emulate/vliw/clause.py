@@ -97,7 +97,8 @@ class Clause(Deferred):
         self.resources = resources
         self.traits = resources.traits
         self.options = options
-        self.b = WaveBuilder(frozenset(("avx512dq",)) if options.avx512 else frozenset())
+        features = frozenset(("avx512dq",)) if options.avx512 else frozenset()
+        self.b = WaveBuilder(features, flushing=options.flushing)
         self.b.start("begin")
         self.regs = Registers(self.b, surroundings.frame, merged=inlined)
         self.control = surroundings.control.within(self.b, self.stop_unless)

@@ -68,10 +68,12 @@ class WaveBlock(builder.Block):
 class WaveBuilder(builder.Builder[WaveBlock]):
     """Knows the types of the semantics language, and makes vectors of scalars where the two meet."""
 
-    def __init__(self, features: frozenset[str] = frozenset()) -> None:
-        """``features``: LLVM's names of what the host has (``avx512dq``), where plain LLVM IR would not do."""
+    def __init__(self, features: frozenset[str] = frozenset(), *, flushing: bool = False) -> None:
+        """``features``: LLVM's names of what the host has (``avx512dq``), where plain LLVM IR would not do.
+        ``flushing``: the code runs where denormals are zeros to the host, which has AVX-512."""
         super().__init__(WaveBlock)
         self.features = features
+        self.flushing = flushing
 
     def count_bits(self, mask: str) -> str:
         """How many bits of an ``i64`` are set, an ``i32``."""

@@ -15,6 +15,9 @@ _ROUNDINGS = {1: 2, 2: 3, 3: 0}
 """MODE's rounding (1 up, 2 down, 3 to zero) as llvm.set.rounding counts it (LLVM Language Reference)."""
 
 _COMPARE = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+_EQUALITIES = {"eq": 0, "ne": 4}
+_WHOLE = 16
+"""Floats in a register of AVX-512."""
 _ROUND_TO_INTEGER = {"rint": "roundeven", "floor": "floor", "ceil": "ceil", "trunc": "trunc"}
 _ARITHMETIC = {"fadd": "fadd", "fsub": "fsub", "fmul": "fmul", "fdiv": "fdiv"}
 _EXACT = Mode()
@@ -51,6 +54,8 @@ def lower(b: WaveBuilder, node: Node, args: Sequence[Value], mode: Mode) -> Valu
     inputs = [_input(b, a, mode) for a in args]
     if op in _COMPARE:
         x, y = (widen(b, a) for a in inputs)
+        if b.flushing and op in _EQUALITIES and kind == "f32":
+            return _equality(b, op, x, y)
         return b.compare(f"fcmp {_COMPARE[op]}", x, y)
     if op in _ROUND_TO_INTEGER:
         result = b.intrinsic(_ROUND_TO_INTEGER[op], _wide_type(type_), _widened_whole(b, inputs[0]))
@@ -58,6 +63,19 @@ def lower(b: WaveBuilder, node: Node, args: Sequence[Value], mode: Mode) -> Valu
     if op in _ARITHMETIC or op in ("fma", "sqrt"):
         return _output(b, _arithmetic(b, op, type_, inputs, mode.rounding(type_)), mode)
     raise InternalError(f"{op} is not computed within a lane: the translator has to do it")
+
+
+def _equality(b: WaveBuilder, op: str, x: Value, y: Value) -> Value:
+    """Equality on a machine to which denormals are zeros. LLVM 22 compares the bits of a number with 0.0 where it came
+    from an integer, as registers do, whatever a function's ``denormal-fp-math`` says; it does not look into this."""
+    (x, y), lanes = b.level(x, y)
+    x, y = b.splat(x, _WHOLE) if lanes == 1 else x, b.splat(y, _WHOLE) if lanes == 1 else y
+    # Intel, Intrinsics Guide: _mm512_mask_cmp_round_ps_mask, _CMP_EQ_OQ, _CMP_NEQ_UQ, _MM_FROUND_CUR_DIRECTION.
+    name, mask = "llvm.x86.avx512.mask.cmp.ps.512", llvm_type("u1", _WHOLE)
+    b.declare(f"declare {mask} @{name}({x.llvm}, {y.llvm}, i32, {mask}, i32)")
+    args = f"{x.typed}, {y.typed}, i32 {_EQUALITIES[op]}, {mask} splat (i1 true), i32 4"
+    result = b.let("u1", _WHOLE, f"call {mask} @{name}({args})")
+    return b.let("u1", 1, f"extractelement {result.typed}, i64 0") if lanes == 1 else result
 
 
 def convert(b: WaveBuilder, a: Value, type_: str, mode: Mode) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from headwater.il.from_llvm import wide
-from headwater.il.from_llvm.builder import Lane, constant, negated
+from headwater.il.from_llvm.builder import Lane, absolute, constant, negated
 from headwater.il.from_llvm.context import ALL, Context
 from headwater.il.from_llvm.types import bits, components, words
 from headwater.il.model import Modifier
@@ -15,6 +15,10 @@ from headwater.llvm.types import I64, Type
 _INTEGER = {"add": "iadd", "sub": "isub", "mul": "imul", "and": "iand", "or": "ior", "xor": "ixor", "shl": "ishl"}
 _FLOAT = {"fadd": "add", "fsub": "sub", "fmul": "mul_ieee"}
 _DOUBLE = {"fadd": "dadd", "fmul": "dmul", "fdiv": "ddiv"}
+_APPROXIMATE = {"fast", "arcp", "afn"}
+"""Flags that allow a quotient to be a product with a reciprocal."""
+_LARGE = 0x6F800000
+"""2^96."""
 _EXACT = (Modifier("zeroop", ("infinity",)),)
 Handler = Callable[[Context, Inst], list[Lane]]
 
@@ -41,7 +45,7 @@ def _binary(c: Context, inst: Inst) -> list[Lane]:
     scalar = inst.ty.scalar
     a, b = c.lanes(inst.args[0]), c.lanes(inst.args[1])
     if scalar.kind == "float":
-        return _binary_float(c, inst.op, scalar, a, b)
+        return _binary_float(c, inst, scalar, a, b)
     if scalar.bits > 64:
         return _binary_huge(c, inst, a, b)
     if scalar.bits > 32:
@@ -121,7 +125,8 @@ def _binary_huge(c: Context, inst: Inst, a: list[Lane], b: list[Lane]) -> list[L
     raise c.refuse(f"{op} of {inst.ty.bits} bits")
 
 
-def _binary_float(c: Context, op: str, scalar: Type, a: list[Lane], b: list[Lane]) -> list[Lane]:
+def _binary_float(c: Context, inst: Inst, scalar: Type, a: list[Lane], b: list[Lane]) -> list[Lane]:
+    op = inst.op
     if scalar.bits == 64:
         refuse_double(c, scalar)
         out = []
@@ -133,11 +138,26 @@ def _binary_float(c: Context, op: str, scalar: Type, a: list[Lane], b: list[Lane
         return wide.flat(out)
     if scalar.bits == 16:
         a, b = to_float(c, a), to_float(c, b)
-    if op == "fdiv":
+    if op == "fdiv" and scalar.bits == 32 and not _APPROXIMATE & {*inst.flags}:
+        result = _quotient(c, a, b)
+    elif op == "fdiv":
         result = c.builder.each("div", a, b, floats=True, modifiers=_EXACT)
     else:
         result = c.builder.each(_FLOAT[op], a, b, floats=True)
     return to_half(c, result) if scalar.bits == 16 else result
+
+
+def _quotient(c: Context, a: list[Lane], b: list[Lane]) -> list[Lane]:
+    """Quotients of floats. ``div`` multiplies by a reciprocal, which beyond 2^126 is a denormal, and so 0: divisors
+    beyond 2^96 are made 2^32 times smaller, and the quotient then too."""
+    if all(lane.register is None and lane.bits & 0x7FFFFFFF <= _LARGE for lane in b):
+        return c.builder.each("div", a, b, floats=True, modifiers=_EXACT)
+    count = len(b)
+    large = c.builder.each("lt", [constant(_LARGE)] * count, [absolute(lane) for lane in b], floats=True)
+    scale = c.op("cmov_logical", large, [constant(0x2F800000)] * count, [constant(0x3F800000)] * count)  # 2^-32, 1
+    smaller = c.builder.each("mul_ieee", b, scale, floats=True)
+    quotient = c.builder.each("div", a, smaller, floats=True, modifiers=_EXACT)
+    return c.builder.each("mul_ieee", quotient, scale, floats=True)
 
 
 def to_float(c: Context, lanes: Sequence[Lane]) -> list[Lane]:

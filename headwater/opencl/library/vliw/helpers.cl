@@ -308,7 +308,9 @@ FUNCTION float __hw_rounded(uint mantissa, int exponent, uint sign) {
 FUNCTION float __hw_float_div(float a, float b) {
   uint ua = as_uint(a), ub = as_uint(b), sign = (ua ^ ub) & 0x80000000u;
   int ea = (int)(ua >> 23 & 255u), eb = (int)(ub >> 23 & 255u);
-  if (ea == 0 || eb == 0 || ea == 255 || eb == 255) return a * __hw_vliw_recip(b);
+  /* The reciprocal of a large number is a denormal, and so 0, by which an infinity is NaN. */
+  if (ea == 255 && eb != 255) return as_float(ua ^ (ub & 0x80000000u));
+  if (ea == 0 || eb == 0 || eb == 255) return a * __hw_vliw_recip(b);
   uint ma = (ua & 0x7FFFFFu) | 0x800000u, mb = (ub & 0x7FFFFFu) | 0x800000u;
   float inverse = __hw_vliw_recip((float)mb);
   uint q = (uint)((float)ma * inverse * 33554432.0f); /* 2 to the 25 */
