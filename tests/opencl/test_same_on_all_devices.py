@@ -95,6 +95,23 @@ def test_denormals_that_are_flushed_equal_zero(device, kept):
     assert ran(COMPARED, device, x) == wanted
 
 
+ROOTS = """kernel void k(global int *o, global const float *x, global const float *y, global float *made) {
+  int i = get_global_id(0);
+  made[2 * i] = cbrt(x[i]);
+  made[2 * i + 1] = hypot(y[i], y[i] * 0x1p-9f);
+}"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd4870", "hd5870", "hd7970", "vega64"])  # but for two, they flush denormals
+def test_roots_of_small_floats(device):
+    x = np.array([2**-149, -5 * 2**-140, -(2**-127), 2**-126], np.float32)
+    y = np.array([2**-48, 2**-59.5, -(2**-61), 2**-99], np.float32)
+    made = np.zeros((4, 2), np.float32)
+    ran(ROOTS, device, x, y, made)
+    assert np.allclose(made[:, 0], np.cbrt(x.astype(np.float64)), rtol=3e-7, atol=0)
+    assert np.allclose(made[:, 1], np.hypot(y.astype(np.float64), y * 2.0**-9), rtol=3e-7, atol=0)
+
+
 QUOTIENTS = """kernel void k(global int *o, global const float *x, global const float *y, global float *made) {
   int i = get_global_id(0);
   made[2 * i] = x[i] / y[i];

@@ -77,7 +77,7 @@ PURE float atanh(float x) {
 PURE float cbrt(float x) {
   uint a = as_uint(x) & 0x7fffffff;
   bool tiny = a < 0x00800000;
-  float v = tiny ? as_float(a) * 0x1p24f : as_float(a);
+  float v = tiny ? (float)a * 0.25f : as_float(a); /* x 2^147, where denormals are zeros, too */
   int e = (int)(as_uint(v) >> 23) - 127; /* x = m 2^e, m in [1, 2) */
   float m = as_float((as_uint(v) & 0x7fffff) | 0x3f800000);
   int third = ((e + 384) * 43691 >> 17) - 128; /* floor(e / 3) */
@@ -88,15 +88,16 @@ PURE float cbrt(float x) {
   float r = FMA(c * d, FMA(d, 0x1.1c71c8p-1f, 0x1.555556p-1f), c);
   float f = rest == 0 ? 1.0f : rest == 1 ? 0x1.428a3p+0f : 0x1.965feap+0f;
   float f_lo = rest == 0 ? 0.0f : rest == 1 ? -0x1.9ca35ep-26f : 0x1.4f5b9p-26f;
-  r = FMA(r, f, r * f_lo) * as_float((uint)(third - (tiny ? 8 : 0) + 127) << 23);
+  r = FMA(r, f, r * f_lo) * as_float((uint)(third - (tiny ? 49 : 0) + 127) << 23);
   return a == 0 || a >= 0x7f800000 ? x : __builtin_elementwise_copysign(r, x);
 }
 
 PURE float hypot(float x, float y) {
   float a = ABS(x), b = ABS(y);
   float top = a > b ? a : b, low = a > b ? b : a;
-  float down = top > 0x1p60f ? 0x1p-70f : top < 0x1p-60f ? 0x1p80f : 1.0f;
-  float up = top > 0x1p60f ? 0x1p70f : top < 0x1p-60f ? 0x1p-80f : 1.0f;
+  /* Where the smaller one counts, its square is no denormal, which may be zero. */
+  float down = top > 0x1p60f ? 0x1p-70f : top < 0x1p-48f ? 0x1p80f : 1.0f;
+  float up = top > 0x1p60f ? 0x1p70f : top < 0x1p-48f ? 0x1p-80f : 1.0f;
   top *= down;
   low *= down;
   float r = __builtin_elementwise_sqrt(FMA(top, top, low * low)) * up;
