@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from itertools import count
 from typing import TypeAlias
 
 from headwater.isa.vliw.compiler.ir import QUEUED, Op, Special, Value
@@ -64,6 +65,7 @@ class Ready:
         self._feeds = True
         self._aside: list[_Entry] = []
         self.tried: set[Node] = set()  # in the group that is being filled
+        self._pushed = count(1)  # no two entries are equal, although copies of operands have their reader's order
 
     def add(self, node: Node) -> None:
         """An operation has become ready."""
@@ -81,7 +83,7 @@ class Ready:
         """An operation is placed, or has to wait again."""
         del self.nodes[node]
         self.feeding -= node.feeds
-        node.version += 1
+        node.version = 0
         self._stale.pop(node, None)
         for value in _touched(node.op):
             touching = self._touching.get(value)
@@ -157,7 +159,7 @@ class Ready:
         self.tried.clear()
 
     def _push(self, node: Node) -> None:
-        node.version += 1
+        node.version = next(self._pushed)
         if self._by_gain_alone is not None:
             heapq.heappush(self._by_gain_alone, self._short_of_registers(node))
         if node.urgent:

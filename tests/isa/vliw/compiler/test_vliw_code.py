@@ -13,6 +13,8 @@ from headwater.errors import LimitError, ResourceError, SourceError, UsageError
 from headwater.il.parser import parse
 from headwater.isa.vliw import decode, encode
 from headwater.isa.vliw.compiler import compile_program, driver
+from headwater.isa.vliw.compiler.ir import Op, Value
+from headwater.isa.vliw.compiler.ready import Node, Ready
 from headwater.isa.vliw.printer import text
 from tests.counted import count_calls
 from tests.isa.vliw.compiler.il_runs import CHIPS
@@ -354,6 +356,18 @@ def test_addresses_wait_to_be_computed_until_what_is_fetched_has_room():
     assert made.gprs < 62
     assert sum(len(cf.fetches) for cf in made.shader.cf) == 300
     assert sum(bool(cf.fetches) for cf in made.shader.cf) <= 2 * -(-300 // 16)
+
+
+def test_copies_of_one_operations_operands_are_placed_one_after_the_other():
+    """They have the number of what reads them, and may be equally urgent."""
+    nodes = [Node(Op("MOV", [], [Value()]), 7) for _ in range(3)]
+    ready = Ready(lambda op: 0)
+    for node in nodes:
+        ready.add(node)
+    for full in (False, True):
+        ready.begin(crowded=False, full=full)
+        assert [ready.pop() for _ in nodes] == nodes
+        ready.end()
 
 
 def test_other_chips_are_refused():
