@@ -112,6 +112,20 @@ def test_roots_of_small_floats(device):
     assert np.allclose(made[:, 1], np.hypot(y.astype(np.float64), y * 2.0**-9), rtol=3e-7, atol=0)
 
 
+REMAINDERS = """kernel void k(global int *o, global const float *x, global const float *y) {
+  int i = get_global_id(0), q;
+  remquo(x[i], y[i], &q);
+  o[i] = q;
+}"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd5870", "hd7970", "vega64"])
+def test_quotients_round_as_remainders_that_are_flushed(device):
+    x = np.float32([float.fromhex("-0x1.f4e888p+127"), 1.75 * 2**-125, 1.5 * 2**-126, 2.5])
+    y = np.float32([float.fromhex("0x1.96436ap-126"), 2**-126, 2**-126, 1])
+    assert ran(REMAINDERS, device, x, y)[:4] == [-33, 4, 2, 2]
+
+
 QUOTIENTS = """kernel void k(global int *o, global const float *x, global const float *y, global float *made) {
   int i = get_global_id(0);
   made[2 * i] = x[i] / y[i];

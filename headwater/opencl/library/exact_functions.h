@@ -93,10 +93,15 @@ PURE T nextafter(T x, T y) {
   return x != x || y != y ? x + y : r;
 }
 
-/* ---- remainders: |x| mod |y| and the quotient's low bits */
-HELPER T modulo(T x, T y, private uint *quotient) {
+/* ---- remainders: |x| mod |y| and the quotient's low bits; the remainder is `up` times as large, which is a power of
+   two, so that it is no denormal, which may be zero, where it has to be compared with y. */
+HELPER T up_of(T y) { return y < TWO_TO(-BIAS / 2) ? TWO_TO(BIAS / 2) : K(1.0); }
+HELPER T down_of(T up) { return up > K(1.0) ? TWO_TO(-BIAS / 2) : K(1.0); }
+HELPER T modulo(T x, T y, T up, private uint *quotient) {
   T limit = y * TWO_TO(MANTISSA - 1);
   if (x < limit) {
+    x *= up;
+    y *= up;
     T q = __builtin_elementwise_trunc(x / y);
     T r = FMA(-q, y, x);
     /* The rounded quotient is at most one off; the remainder is exact all the same. */
@@ -123,7 +128,7 @@ HELPER T modulo(T x, T y, private uint *quotient) {
   *quotient = q << 1 | fits;
   /* m * 2^(base - MANTISSA): exact, through two powers so that none overflows. */
   T r = (T)m;
-  int e = base - BIAS - MANTISSA;
+  int e = base - BIAS - MANTISSA + (up > K(1.0) ? BIAS / 2 : 0);
   int half_way = e / 2;
   return r * TWO_TO(half_way) * TWO_TO(e - half_way);
 }
@@ -132,7 +137,8 @@ PURE T fmod(T x, T y) {
   uint q;
   T a = ABS(x), b = ABS(y), r = a;
   bool bad = !(a < AS_T(INF_BITS)) || !(b > K(0.0));
-  if (!bad && b < AS_T(INF_BITS)) r = modulo(a, b, &q);
+  T up = up_of(b);
+  if (!bad && b < AS_T(INF_BITS)) r = modulo(a, b, up, &q) * down_of(up);
   return bad || y != y ? NOT_A_NUMBER : __builtin_elementwise_copysign(r, x);
 }
 
@@ -140,14 +146,16 @@ HELPER T remainder_core(T x, T y, private int *quotient) {
   uint q = 0;
   T a = ABS(x), b = ABS(y), r = a;
   bool bad = !(a < AS_T(INF_BITS)) || !(b > K(0.0));
-  if (!bad && b < AS_T(INF_BITS)) r = modulo(a, b, &q);
+  T up = up_of(b);
+  if (!bad && b < AS_T(INF_BITS)) r = modulo(a, b, up, &q);
+  b *= up;
   T rest = b - r;
-  bool up = r > rest || (r == rest && (q & 1));
-  r = up ? r - b : r;
-  q = (q + up) & 0x7f;
+  bool above = r > rest || (r == rest && (q & 1));
+  r = above ? r - b : r;
+  q = (q + above) & 0x7f;
   bool negative = (AS_I(x) ^ AS_I(y)) < 0;
   *quotient = bad || y != y ? 0 : negative ? -(int)q : (int)q;
-  r = AS_I(x) < 0 ? -r : r;
+  r = (AS_I(x) < 0 ? -r : r) * down_of(up);
   return bad || y != y ? NOT_A_NUMBER : r;
 }
 PURE T remainder(T x, T y) {
