@@ -112,6 +112,26 @@ def test_roots_of_small_floats(device):
     assert np.allclose(made[:, 1], np.hypot(y.astype(np.float64), y * 2.0**-9), rtol=3e-7, atol=0)
 
 
+MODULI = """kernel void k(global int *o, global const float *x, global const float *y, global float *made) {
+  int i = get_global_id(0);
+  made[2 * i] = remainder(x[i], y[i]);
+  made[2 * i + 1] = fmod(x[i], y[i]);
+}"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd4870", "hd5870", "hd7970", "vega64", "mi300x"])
+def test_remainders_of_large_quotients_are_exact(device):
+    """Where the quotient may be one too small, what is left of the dividend takes a digit more than there are."""
+    rng = np.random.default_rng(17)
+    y = np.float32(rng.uniform(1.9, 2, 40000))
+    x = np.float32(y * np.float64(2.0) ** rng.uniform(21.5, 22.1, 40000))
+    made = np.zeros((40000, 2), np.float32)
+    hw.compile(MODULI, device=device)["k"][40000](np.zeros(1, np.int32), x, y, made, device=device)
+    fmod = np.fmod(x.astype(np.float64), y)
+    assert (made[:, 1] == fmod).all()
+    assert (made[:, 0] == np.where(fmod > y / np.float64(2), fmod - y, fmod)).all()
+
+
 REMAINDERS = """kernel void k(global int *o, global const float *x, global const float *y) {
   int i = get_global_id(0), q;
   remquo(x[i], y[i], &q);

@@ -104,10 +104,10 @@ HELPER T modulo(T x, T y, T up, private uint *quotient) {
     y *= up;
     T q = __builtin_elementwise_trunc(x / y);
     T r = FMA(-q, y, x);
-    /* The rounded quotient is at most one off; the remainder is exact all the same. */
+    /* The quotient is at most one off. A remainder below 0 is exact all the same; one of more than y may not be. */
     bool over = r < K(0.0), under = r >= y;
     q += over ? K(-1.0) : under ? K(1.0) : K(0.0);
-    r = over ? r + y : under ? r - y : r;
+    r = over ? r + y : under ? FMA(-q, y, x) : r;
     *quotient = (uint)(I)q;
     return r;
   }
