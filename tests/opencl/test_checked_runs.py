@@ -93,7 +93,7 @@ CASES = {
     ),
     "record_by_value": (
         lambda k: [np.zeros(1, RECORD)[0], ints(), k],
-        5,
+        4,
         6,
         "record_by_value(",
         "reads 4 bytes at byte 24 of a variable, which has 24 bytes",
