@@ -170,6 +170,19 @@ def test_products_that_become_halves_keep_their_sign():
         out[:] = 0
 
 
+@pytest.mark.parametrize("device", ["vega64", "mi250x", "mi300x"])
+def test_one_id_of_a_work_item_in_two_dimensions(device):
+    """From gfx90a on v0 has all three, 10 bits each, but a single one that a kernel asks for fills it."""
+    source = """kernel void k(global int *o) { atomic_add(o + get_local_id(0), 1); }
+    kernel void both(global int *o) { atomic_add(o + 8 * get_local_id(1) + get_local_id(0), 1); }"""
+    program = hw.compile(source, device=device)
+    columns, all_items = np.zeros(8, np.int32), np.zeros((4, 8), np.int32)
+    program.k[(8, 4), (8, 4)](columns, device=device)
+    program.both[(8, 4), (8, 4)](all_items, device=device)
+    assert columns.tolist() == [4] * 8
+    assert (all_items == 1).all()
+
+
 def test_signed_zeros_may_be_waived():
     source = "kernel void k(global float *a) { a[0] = a[1] > a[2] ? a[1] : a[2]; a[3] = a[4] < 2 ? 2.0f : a[4]; }"
     assert assembly(source, "gfx701").count("v_max_legacy_f32") == 1

@@ -211,6 +211,61 @@ def test_reciprocals_and_roots_next_to_the_middle_of_two_doubles(device):
     assert (made == np.stack([1 / x, -8 / x, np.sqrt(x)], 1)).all()
 
 
+@pytest.mark.parametrize("device", ["cpu", "hd5870", "hd7970", "vega64"])
+def test_a_number_wins_over_a_signalling_nan(device):
+    """Before V_MIN_F32 and V_MAX_F32 in their IEEE mode, LLVM multiplies by 1.0, which makes NaNs quiet."""
+    source = """kernel void k(global int *o, global const float *x, global const float *y, global float4 *made) {
+      int i = get_global_id(0);
+      made[i] = (float4)(fmin(x[i], y[i]), fmax(x[i], y[i]), minmag(x[i], y[i]), maxmag(x[i], 1.5f));
+    }"""
+    x, y = np.array([[0x7FA7AFAE, 0x40000000, 0xFF800001, 0x7FC00000], [0x40000000, 0x7F800001, 0xC0400000, 0x3F800000]],
+                    np.uint32)  # fmt: skip
+    made = np.zeros((4, 4), np.float32)
+    ran(source, device, x.view(np.float32), y.view(np.float32), made)
+    assert made[:, :3].tolist() == [[2] * 3, [2] * 3, [-3] * 3, [1] * 3]
+    assert made[:, 3].tolist() == [1.5, 2, 1.5, 1.5]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_directed_roundings_of_doubles_below_the_normal_floats(device):
+    """Chips that flush such floats make them nevertheless: a neighbour of 0 is no neighbour of what was flushed."""
+    source = """kernel void k(global const double *x, global float *made) {
+      int i = get_global_id(0);
+      made[3 * i] = convert_float_rtz(x[i]);
+      made[3 * i + 1] = convert_float_rtp(x[i]);
+      made[3 * i + 2] = convert_float_rtn(x[i]);
+    }"""
+    random = np.random.default_rng(5)
+    awkward = [0.0, 2**-126, 2**-149, 2**-150, float.fromhex("0x1.fffffcp-127"), float.fromhex("0x1.fffffffp-127"), 1e-310]
+    x = np.concatenate([random.uniform(0.5, 1, 57) * 2.0 ** random.integers(-152, -118, 57), awkward])
+    x = np.concatenate([x, -x])
+    made = np.zeros((128, 3), np.float32)
+    hw.compile(source, device=device).k[(128,), (64,)](x, made)
+    near = x.astype(np.float32)
+    up = np.where(near < x, np.nextafter(near, np.float32(1)), near)
+    down = np.where(near > x, np.nextafter(near, np.float32(-1)), near)
+    expected = np.stack([np.where(x < 0, up, down), up, down], 1)
+    assert (made == expected).all()
+    assert (np.signbit(made) == np.signbit(x)[:, None]).all()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_half_sine_is_good_for_large_arguments(device):
+    """8192 units in the last place for |x| up to 2^16 (OpenCL C 1.2 specification, 7.4), next to zeros and poles, too."""
+    source = """kernel void k(global const float *x, global float *made) {
+      int i = get_global_id(0);
+      made[3 * i] = half_sin(x[i]);
+      made[3 * i + 1] = half_cos(x[i]);
+      made[3 * i + 2] = half_tan(x[i]);
+    }"""
+    random = np.random.default_rng(6)
+    x = np.float32(np.concatenate([random.integers(-41700, 41700, 127) * np.pi / 2, [1.5 * 2**-125]]))
+    made = np.zeros((128, 3), np.float32)
+    hw.compile(source, device=device).k[(128,), (64,)](x, made)
+    wide = x.astype(np.float64)
+    assert np.allclose(made, np.stack([np.sin(wide), np.cos(wide), np.tan(wide)], 1), rtol=2**-11, atol=0)
+
+
 WHOLE = """kernel void k(global int *o, global const double *x, global double8 *made) {
   int i = get_global_id(0);
   double2 v = (double2)(x[i], -x[i]);

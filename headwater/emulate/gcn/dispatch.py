@@ -43,6 +43,7 @@ class Abi(NamedTuple):
     group_info: int
     wave_offset: int
     packed_ids: bool
+    """v0 holds all three work-item ids. One that is asked for alone fills v0, which LLVM's code does not mask then."""
     scratch_lane_bytes: int
     """Private memory of a lane."""
     preload: int
@@ -77,7 +78,7 @@ def abi_of(kernel: KernelObject, target: str) -> Abi:
         (system[0], system[1], system[2]),
         system[3],
         system[4],
-        traits_of(target).packs_work_item_ids,
+        traits_of(target).packs_work_item_ids and kernel.workitem_id_count > 1,
         private,
         preload,
     )

@@ -136,8 +136,8 @@ class WaveBuilder(builder.Builder[WaveBlock]):
         assert BITS[value.type] == BITS[type_], f"{value} as {type_}"
         if element(value.type) == element(type_):
             return Value(value.text, type_, value.lanes)
-        if not value.text.startswith("%") and value.lanes == 1 and type_ not in _FLOATS and value.type not in _FLOATS:
-            return Value(value.text, type_)
+        if not value.text.startswith("%") and value.lanes == 1 and value.type not in _FLOATS:
+            return self.constant(type_, int(value.text)) if type_ in _FLOATS else Value(value.text, type_)
         casts = self.block.casts
         wanted = llvm_type(type_, value.lanes)
         if (value.typed, wanted) not in casts:

@@ -20,6 +20,9 @@ _WHOLE = 16
 """Floats in a register of AVX-512."""
 _ROUND_TO_INTEGER = {"rint": "roundeven", "floor": "floor", "ceil": "ceil", "trunc": "trunc"}
 _ARITHMETIC = {"fadd": "fadd", "fsub": "fsub", "fmul": "fmul", "fdiv": "fdiv"}
+_IDENTITIES = {"fmul": (1.0, -1.0), "fdiv": (1.0, -1.0), "fadd": (-0.0,), "fsub": (0.0,)}
+"""Constants beside which LLVM's simplifications return the other operand, a signalling NaN as it was: for them the
+result is made quiet, as these instructions make it. LLVM's code for GCN relies on it before v_min and v_max."""
 _EXACT = Mode()
 
 
@@ -61,7 +64,10 @@ def lower(b: WaveBuilder, node: Node, args: Sequence[Value], mode: Mode) -> Valu
         result = b.intrinsic(_ROUND_TO_INTEGER[op], _wide_type(type_), _widened_whole(b, inputs[0]))
         return _output(b, narrow(b, result, type_), mode)
     if op in _ARITHMETIC or op in ("fma", "sqrt"):
-        return _output(b, _arithmetic(b, op, type_, inputs, mode.rounding(type_)), mode)
+        result = _output(b, _arithmetic(b, op, type_, inputs, mode.rounding(type_)), mode)
+        identities = {b.constant(type_, float_bits(value, type_)).text for value in _IDENTITIES.get(op, ())}
+        unchanged = any(a.text in identities for a in args)
+        return lower(b, Node("quiet", type_), [result], mode) if unchanged else result
     raise InternalError(f"{op} is not computed within a lane: the translator has to do it")
 
 

@@ -30,7 +30,23 @@ MODES(float, int, (r >= 0x1p31f ? 1 : COMPARE((int)r, x)))
 MODES(float, uint, (r >= 0x1p32f ? 1 : COMPARE((uint)r, x)))
 MODES(float, long, (r >= 0x1p63f ? 1 : COMPARE((long)r, x)))
 MODES(float, ulong, (r >= 0x1p64f ? 1 : COMPARE((ulong)r, x)))
-MODES(float, double, COMPARE((double)r, x))
+/* Below the normal floats the bits are made as an integer: chips that flush such floats cannot round to them. */
+HELPER float below_normal(double x, bool outwards) {
+  double scaled = ABS(x) * 0x1p149;
+  int bits = (int)scaled;
+  bits += outwards && (double)bits != scaled;
+  return as_float(bits | (as_long(x) < 0 ? 0x80000000 : 0));
+}
+#define BELOW_NORMAL(MODE, outwards) \
+  PURE float __hw_float_##MODE(double x) { \
+    if (ABS(x) < 0x1p-126) \
+      return below_normal(x, outwards); \
+    float r = (float)x; \
+    return round_##MODE(r, COMPARE((double)r, x), x < 0.0); \
+  }
+BELOW_NORMAL(rtz, false)
+BELOW_NORMAL(rtp, x > 0.0)
+BELOW_NORMAL(rtn, x < 0.0)
 MODES(double, long, (r >= 0x1p63 ? 1 : COMPARE((long)r, x)))
 MODES(double, ulong, (r >= 0x1p64 ? 1 : COMPARE((ulong)r, x)))
 MODES(half, float, COMPARE((float)r, x))

@@ -3,7 +3,7 @@
 // Provides f: rsqrt native_sqrt native_rsqrt native_recip native_divide native_exp native_exp2 native_exp10 native_log
 // Provides f: native_log2 native_log10 native_sin native_cos native_tan native_powr
 // Provides f: half_sqrt half_rsqrt half_recip half_divide half_exp half_exp2 half_exp10 half_log half_log2 half_log10
-// Provides f: half_powr half_sin half_cos half_tan
+// Provides f: half_powr
 #include "../internal.h"
 
 float __hw_vliw_rsqrt(float x) __attribute__((const));
@@ -41,6 +41,3 @@ PURE float half_log2(float x) { return LOG2(x); }
 PURE float half_log(float x) { return native_log(x); }
 PURE float half_log10(float x) { return native_log10(x); }
 PURE float half_powr(float x, float y) { return native_powr(x, y); }
-PURE float half_sin(float x) { return SIN(x); }
-PURE float half_cos(float x) { return COS(x); }
-PURE float half_tan(float x) { return native_tan(x); }
