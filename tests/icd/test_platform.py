@@ -475,6 +475,13 @@ print(bool(device.single_fp_config & cl.device_fp_config.DENORM) == (x[0] == np.
     assert host(text, device) == "True\n"
 
 
+@pytest.mark.parametrize("device", ["cpu", "hd4870"])
+def test_fences_have_what_opencl_3_wants_of_every_device(device):
+    """Relaxed and acquire-release order within a work-group (OpenCL 3.0 API specification, table of device queries)."""
+    text = "found = device.get_info(cl.device_info.ATOMIC_FENCE_CAPABILITIES)\nprint(found & 0x13 == 0x13)"
+    assert host(text, device) == "True\n"
+
+
 def test_memory_of_a_released_buffer_goes_back_to_the_system():
     text = """
 import os

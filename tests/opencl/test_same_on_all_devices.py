@@ -236,7 +236,15 @@ def test_directed_roundings_of_doubles_below_the_normal_floats(device):
       made[3 * i + 2] = convert_float_rtn(x[i]);
     }"""
     random = np.random.default_rng(5)
-    awkward = [0.0, 2**-126, 2**-149, 2**-150, float.fromhex("0x1.fffffcp-127"), float.fromhex("0x1.fffffffp-127"), 1e-310]
+    awkward = [
+        0.0,
+        2**-126,
+        2**-149,
+        2**-150,
+        float.fromhex("0x1.fffffcp-127"),
+        float.fromhex("0x1.fffffffp-127"),
+        1e-310,
+    ]
     x = np.concatenate([random.uniform(0.5, 1, 57) * 2.0 ** random.integers(-152, -118, 57), awkward])
     x = np.concatenate([x, -x])
     made = np.zeros((128, 3), np.float32)

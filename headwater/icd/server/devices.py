@@ -204,6 +204,7 @@ def _infos(facts: dict[str, Any], *, svm: bool) -> dict[str, bytes]:
     scopes |= CL["DEVICE_ATOMIC_SCOPE_ALL_DEVICES"]
     if not can.writes:  # what every device has
         orders, scopes = CL["DEVICE_ATOMIC_ORDER_RELAXED"], CL["DEVICE_ATOMIC_SCOPE_WORK_GROUP"]
+    fences = orders | CL["DEVICE_ATOMIC_ORDER_ACQ_REL"] | scopes | CL["DEVICE_ATOMIC_SCOPE_WORK_ITEM"]
     version = _version(3, 0)
     standards = [(1, 0), (1, 1), (1, 2), (2, 0), (3, 0)] if can.generic else [(1, 0), (1, 1), (1, 2), (3, 0)]
     names = sorted({*_OF_HOST, *extensions.extensions(can)} - _PROMISE_PROGRESS)
@@ -302,7 +303,7 @@ def _infos(facts: dict[str, Any], *, svm: bool) -> dict[str, bytes]:
         "DEVICE_MAX_NUM_SUB_GROUPS": _u32(group // facts["sub_group"] if facts["sub_group"] else 0),
         "DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS": _u32(0),
         "DEVICE_ATOMIC_MEMORY_CAPABILITIES": _size(orders | scopes),
-        "DEVICE_ATOMIC_FENCE_CAPABILITIES": _size(orders | scopes | CL["DEVICE_ATOMIC_SCOPE_WORK_ITEM"]),
+        "DEVICE_ATOMIC_FENCE_CAPABILITIES": _size(fences),
         "DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT": _u32(1),
         "DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE": _size(facts["multiple"]),
         "DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT": _u32(can.local_memory),
