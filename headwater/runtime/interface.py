@@ -142,8 +142,11 @@ class Device(ABC):
         return None
 
     @abstractmethod
-    def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
-        """Compile OpenCL C for this device, or take it from the cache; SourceError with the position if it is wrong."""
+    def build(self, source: str, filename: str, options: str = "", only: tuple[str, ...] = ()) -> DeviceProgram:
+        """Compile OpenCL C for this device, or take it from the cache; SourceError with the position if it is wrong.
+
+        ``only``: the kernels that are wanted, if any are named; a device may build all the same.
+        """
 
     @abstractmethod
     def allocate(self, nbytes: int) -> Buffer:

@@ -15,13 +15,14 @@ LDS 1           local memory: the kernel's own variables from 0 on, ``__local`` 
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headwater.base import cache
 from headwater.chips import Chip
@@ -29,6 +30,9 @@ from headwater.errors import InternalError, SourceError, Span, UsageError, span_
 from headwater.il.model import Program
 from headwater.opencl import units
 from headwater.opencl.kernels import KernelInfo
+
+if TYPE_CHECKING:
+    from headwater.opencl.clang import Frontend
 
 _WORKER_MODULE = "il.from_llvm.worker"
 _FORMAT = "vliw 4"
@@ -168,7 +172,7 @@ def _compile(
     from headwater.base.freshness import digests
     from headwater.llvm.ir import Module
     from headwater.native.worker import WORKER
-    from headwater.opencl import clang, extensions
+    from headwater.opencl import extensions, includes
     from headwater.opencl.assembly import has_assembly, located_at_calls, refuse_assembly
     from headwater.opencl.memory_limits import largest
     from headwater.opencl.platforms import vliw
@@ -178,9 +182,11 @@ def _compile(
     target = vliw(work_groups=chip.vliw.shared_local_memory).clang
     abilities = extensions.of_chip(chip)
 
-    def compiled(abilities: extensions.Abilities) -> clang.Frontend:
-        flags = extensions.flags(abilities)
-        return clang.compile_to_ir(source, filename, options, debug=True, target=(*target, *flags))
+    def compiled(abilities: extensions.Abilities) -> Frontend:
+        flags = *target, *extensions.flags(abilities)
+        # Whoever asks for single kernels will ask for others of the same source.
+        keeps = only and not includes.present(source)
+        return (_kept_frontend if keeps else _frontend)(source, filename, options, flags)
 
     try:
         front = compiled(abilities)
@@ -228,6 +234,15 @@ def _compile(
             column = span_of_bytes(file, line, kernel.refused.column, text).column
             found[name] = replace(kernel, refused=kernel.refused._replace(column=column))
     return CompiledKernels(found, front.warnings, digests(front.includes), front.variable_bytes)
+
+
+def _frontend(source: str, filename: str, options: str, flags: tuple[str, ...]) -> Frontend:
+    from headwater.opencl import clang
+
+    return clang.compile_to_ir(source, filename, options, debug=True, target=flags)
+
+
+_kept_frontend = functools.lru_cache(maxsize=2)(_frontend)
 
 
 def _to_json(made: CompiledKernels) -> dict[str, object]:

@@ -12,7 +12,7 @@ from headwater.brook.conditions import holds
 from headwater.brook.model import BrookModule, BrookSignature, Parameter
 from headwater.runtime.brook.arguments import Element, Shape
 from headwater.runtime.brook.plan import Domain, Launch, View, output_shape, plan_map, plan_reduction
-from headwater.runtime.interface import Device, DeviceProgram
+from headwater.runtime.interface import Device, DeviceKernel
 
 if TYPE_CHECKING:
     from headwater.runtime.brook.drawing import Drawing, Shaders
@@ -75,7 +75,7 @@ class Compiled(Protocol):
 
     module: BrookModule
 
-    def on(self, device: Device, exact: bool = False) -> DeviceProgram: ...
+    def kernel(self, symbol: str, device: Device, exact: bool = False) -> DeviceKernel: ...
 
     def shaders(self, device: Any) -> Shaders: ...
 
@@ -150,8 +150,11 @@ class CallPlanner:
         """Make a plan one of pixel shaders, if they can do it."""
         from headwater.runtime.brook.drawing import Drawing
 
+        if passes is None:
+            return False
         shaders = self.program.shaders(plan.device)
-        if passes is None or not shaders.fit(passes):
+        shaders.expect(passes)
+        if not shaders.fit(passes):
             return False
         count = len(self.signature.parameters)
         drawing = Drawing(shaders, passes, self.signature.parameters, self.check)
@@ -202,7 +205,7 @@ class CallPlanner:
         partial results.
         """
         exact = launch.exact or not _is_gpu(device)  # others are launched over exact ranges, reductions too
-        kernel = self.program.on(device, exact).kernels[launch.entry.symbol]
+        kernel = self.program.kernel(launch.entry.symbol, device, exact)
         template: list[Any] = []
         fills = []
         for slot in launch.slots:

@@ -53,12 +53,13 @@ class Shaders:
         self._loaded: dict[tuple[str, bool], tuple[LoadedShader, IlKernel]] = {}
 
     def loaded(self, symbol: str, translated: bool) -> tuple[LoadedShader, IlKernel]:
-        """A shader, ready to be run, and what it was made of. SourceError for what the chip has no instructions for."""
+        """A shader of passes that are expected, ready to be run, and what it was made of. SourceError for what the chip
+        has no instructions for."""
         found = self._loaded.get((symbol, translated))
         if found is None:
             from headwater.runtime.vliw.images import image_of
 
-            kernel = self._compiled(symbol, translated)
+            kernel = self._kernels[symbol, translated]
             kernel.require(f"{self.module.filename}.cl", self.module.source)
             image = self._edited(symbol, translated) or image_of(kernel.text, self.device.chip, f"{symbol}.il")
             lines = tuple(tuple(self._line(kernel, line) for line in one) for one in image.lines)
@@ -78,10 +79,24 @@ class Shaders:
             )
         return image
 
+    def expect(self, passes: Sequence[Pass]) -> None:
+        """Compile the shaders of passes together, and no others: a file has two for each kernel of Brook+, and most
+        programs call few of them."""
+        from headwater.il import from_llvm
+
+        wanted = {(one.entry.symbol, one.translated): None for one in passes}
+        for translated in (False, True):
+            only = tuple(s for s, way in wanted if way is translated and (s, way) not in self._kernels)
+            if only:
+                options = f"-D {ADDRESS_TRANSLATION} {self.options}" if translated else self.options
+                name = f"{self.module.filename}.cl"
+                made = from_llvm.kernels(self.module.source, self.device.chip, name, options, only=only).kernels
+                self._kernels |= {(symbol, translated): kernel for symbol, kernel in made.items()}
+
     def fit(self, passes: Sequence[Pass]) -> bool:
         """Whether the one global buffer is enough: a scatter array is in it, or tables of built-in functions."""
         return not any(
-            self._compiled(one.entry.symbol, one.translated).data
+            self._kernels[one.entry.symbol, one.translated].data
             for one in passes
             if any(arg.role == "scatter" for arg in one.entry.args)
         )
@@ -90,18 +105,6 @@ class Shaders:
         """The line of Brook+ that a line of IL came from; 0 if it is not known."""
         line = kernel.lines[line - 1] if 0 < line <= len(kernel.lines) else 0
         return self.module.line_map[line - 1] if 0 < line <= len(self.module.line_map) else 0
-
-    def _compiled(self, symbol: str, translated: bool) -> IlKernel:
-        """A kernel alone: a file has two for each of Brook+, and most programs call few of them."""
-        found = self._kernels.get((symbol, translated))
-        if found is None:
-            from headwater.il import from_llvm
-
-            options = f"-D {ADDRESS_TRANSLATION} {self.options}" if translated else self.options
-            name = f"{self.module.filename}.cl"
-            made = from_llvm.kernels(self.module.source, self.device.chip, name, options, only=(symbol,))
-            found = self._kernels[symbol, translated] = made.kernels[symbol]
-        return found
 
 
 class Drawing:

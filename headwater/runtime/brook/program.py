@@ -47,7 +47,7 @@ from headwater.runtime.brook.call_plans import CallPlan, CallPlanner
 from headwater.runtime.brook.places import in_brook
 from headwater.runtime.brook.plan import Domain, View
 from headwater.runtime.events import Event
-from headwater.runtime.interface import Device, DeviceProgram, Queue, current, default, resolve
+from headwater.runtime.interface import Device, DeviceKernel, Queue, current, default, resolve
 from headwater.runtime.program import Kernel, Program
 from headwater.runtime.signature import check_limit
 from headwater.runtime.streams import Stream, SubStream
@@ -133,7 +133,7 @@ class BrookProgram(Program["BrookKernel"]):
         self.default_device = device if device is not None else default()
         self.structs: dict[str, np.dtype[Any]] = {n: s.dtype(module.structs) for n, s in module.structs.items()}
         self.kernels = {name: BrookKernel(self, signature) for name, signature in module.kernels.items()}
-        self._built: dict[tuple[Device, bool], DeviceProgram] = {}
+        self._built: dict[tuple[Device, bool], dict[str, DeviceKernel]] = {}
         self._shaders: dict[Device, Shaders] = {}
 
     @property
@@ -146,20 +146,23 @@ class BrookProgram(Program["BrookKernel"]):
         """What the translator warned of."""
         return self.module.warnings
 
-    def on(self, device: Device, exact: bool = False) -> DeviceProgram:
-        """The program compiled for ``device``, once; on the cpu device and if ``exact``, for launches without surplus
-        work-items.
+    def kernel(self, symbol: str, device: Device, exact: bool = False) -> DeviceKernel:
+        """A kernel of the OpenCL C, compiled for ``device`` once; on the cpu device and if ``exact``, for launches
+        without surplus work-items.
+
+        Each Brook+ kernel has several, and a call needs one or two: the device need not compile the others.
         """
         key = device, exact or device.kind == "cpu"
-        built = self._built.get(key)
-        if built is None:
+        built = self._built.setdefault(key, {})
+        if symbol not in built:
             options = f"{_EXACT} {self._build_options}" if key[1] else self._build_options
-            built = self._built[key] = device.build(self.module.source, f"{self.module.filename}.cl", options)
+            made = device.build(self.module.source, f"{self.module.filename}.cl", options, (symbol,)).kernels
             for name, kernel in self.module.kernels.items():
                 for entry in kernel.entries:
-                    if entry.symbol in built.kernels:
-                        built.kernels[entry.symbol].title = name
-        return built
+                    if entry.symbol in made:
+                        made[entry.symbol].title = name
+            built.update(made)
+        return built[symbol]
 
     def shaders(self, device: Any) -> Shaders:
         """The program's pixel shaders, compiled for ``device`` as they are needed."""

@@ -58,7 +58,7 @@ class CpuDevice(HostDevice):
     def max_group_size(self) -> int:
         return MAX_GROUP_SIZE
 
-    def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
+    def build(self, source: str, filename: str, options: str = "", only: tuple[str, ...] = ()) -> DeviceProgram:
         from headwater.opencl import host
 
         module = host.load(source, filename, options).instance()

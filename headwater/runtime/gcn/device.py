@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from headwater.base.arrays import Array
     from headwater.emulate.watch.hooks import Watcher
     from headwater.isa.gcn.objects import CodeObject
+    from headwater.opencl.gcn import GcnBuild, Variant
     from headwater.opencl.kernels import KernelInfo
 
 _MISS_SECONDS = 0.02  # finding a code object in the cache takes less
@@ -47,13 +48,15 @@ class GcnDevice(SimulatedDevice):
         memory[:] = 0
         return memory
 
-    def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
+    def build(self, source: str, filename: str, options: str = "", only: tuple[str, ...] = ()) -> DeviceProgram:
         """Compile OpenCL C to the chip's machine code."""
+        from headwater.opencl.gcn import Variant
         from headwater.runtime.checking import check_wanted
 
         @functools.cache
-        def made(largest_group: int, checked: bool) -> Any:
-            return _compiled(source, filename, options, self.outline.target, largest_group, checked)
+        def made(largest_group: int, checked: bool) -> GcnBuild:
+            variant = Variant(largest_group=largest_group, checked=checked)
+            return _compiled(source, filename, options, self.outline.target, only, variant)
 
         @functools.cache
         def loaded(largest_group: int, checked: bool) -> CodeObject:
@@ -164,16 +167,17 @@ class GcnKernel(SimulatedKernel):
         return ConstantBuffers(kernel)
 
 
-def _compiled(source: str, filename: str, options: str, target: str, largest_group: int, checked: bool) -> Any:
-    from headwater.opencl.gcn import Variant, compile_code_object
+def _compiled(
+    source: str, filename: str, options: str, target: str, only: tuple[str, ...], variant: Variant
+) -> GcnBuild:
+    from headwater.opencl.gcn import compile_code_object
 
     # If it is not in the cache the compiler process will work on it, and the translator be wanted: import that by then.
     importing = threading.Timer(_MISS_SECONDS, import_module, ("headwater.emulate.gcn.translate",))
     importing.daemon = True
     importing.start()
     try:
-        variant = Variant(largest_group=largest_group, checked=checked)
-        return compile_code_object(source, filename, options, target, variant=variant)
+        return compile_code_object(source, filename, options, target, only=only, variant=variant)
     finally:
         importing.cancel()
 

@@ -162,7 +162,7 @@ class ClDevice(Device):
 
     # -- building ------------------------------------------------------------------------------------------------------
 
-    def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
+    def build(self, source: str, filename: str, options: str = "", only: tuple[str, ...] = ()) -> DeviceProgram:
         if options.startswith(HIP_OPTION):
             raise DeviceError(
                 f"{self.name} takes OpenCL C: HIP runs on the cpu device and on chips of GCN and CDNA",

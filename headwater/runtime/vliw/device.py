@@ -246,11 +246,11 @@ class VliwDevice(SimulatedDevice):
             raise UsageError(f"{EDITED} is for {image.target}, and {self.name} is a {self.chip.target}")
         return image
 
-    def build(self, source: str, filename: str, options: str = "") -> DeviceProgram:
+    def build(self, source: str, filename: str, options: str = "", only: tuple[str, ...] = ()) -> DeviceProgram:
         """Compile OpenCL C to IL and on to the chip's machine code."""
         from headwater.runtime.vliw.opencl import build
 
-        return build(self, source, filename, options)
+        return build(self, source, filename, options, only)
 
     def load(self, code: bytes, filename: str) -> DeviceProgram:
         """The kernels of an image for this chip. UsageError if it has none."""

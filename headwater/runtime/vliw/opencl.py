@@ -72,13 +72,14 @@ class Convention:
     written: tuple[int, ...] | None = None
 
 
-def build(device: VliwDevice, source: str, filename: str, options: str) -> DeviceProgram:
-    """Compile OpenCL C for a VLIW chip: to IL now, each kernel on to machine code when it is first launched."""
+def build(device: VliwDevice, source: str, filename: str, options: str, only: tuple[str, ...] = ()) -> DeviceProgram:
+    """Compile OpenCL C for a VLIW chip: to IL now, each kernel on to machine code when it is first launched. ``only``:
+    these kernels, if any are named."""
     from headwater.il import from_llvm
 
     @functools.cache
     def made(checked: bool) -> CompiledKernels:
-        return from_llvm.kernels(source, device.chip, filename, options, checked=checked)
+        return from_llvm.kernels(source, device.chip, filename, options, checked=checked, only=only)
 
     def version(name: str) -> Callable[[bool], IlKernel]:
         return lambda checked: made(checked).kernels[name]

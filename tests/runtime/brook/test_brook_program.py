@@ -15,6 +15,8 @@ import headwater as hw
 from headwater.base import cache
 from headwater.brook import translator
 from headwater.errors import KernelFault, SourceError
+from headwater.il import from_llvm
+from headwater.opencl import gcn
 from headwater.runtime.brook import call_plans, program as brook
 
 SUM = "kernel void sum(float a<>, float b<>, out float c<>) { c = a + b; }\n"
@@ -43,6 +45,53 @@ def test_a_second_process_neither_parses_nor_compiles(own_cache: Path) -> None:
         assert done.returncode == 0, done.stderr
         if expected is not None:
             assert done.stdout.strip() == expected
+
+
+@pytest.mark.parametrize("device", ["hd5870", "vega64"])
+def test_simulated_chips_compile_only_what_calls_need(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def recorded(inner: Any) -> Any:
+        def compiled(*args: Any, **options: Any) -> Any:
+            found = inner(*args, **options)
+            made.extend(found.kernels)
+            return found
+
+        return compiled
+
+    monkeypatch.setattr(from_llvm, "kernels", recorded(from_llvm.kernels))
+    monkeypatch.setattr(gcn, "compile_code_object", recorded(gcn.compile_code_object))
+    program = hw.compile(SUM + PLACES + TOTAL, language="brook", device=device)
+    a = np.arange(6, dtype=np.float32)
+    assert made == []
+    assert (program.sum(a, a) == 2 * a).all()
+    assert {name.split("_")[0] for name in made} == {"sum"}
+    assert len(made) == 1
+    assert (program.sum(a + 1, a) == 2 * a + 1).all()
+    assert len(made) == 1
+    assert program.total(a) == a.sum()
+    assert {name.split("_")[0] for name in made} == {"sum", "total"}
+    assert (program.place(a)[:, 0] == 2 * a).all()
+    assert len(made) == len(set(made))
+
+
+def test_outs_of_several_shaders_are_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, ...]] = []
+    inner = from_llvm.kernels
+
+    def compiled(*args: Any, **options: Any) -> Any:
+        calls.append(options["only"])
+        return inner(*args, **options)
+
+    monkeypatch.setattr(from_llvm, "kernels", compiled)
+    outs = range(20)
+    text = f"kernel void k(float a<>, {', '.join(f'out float o{n}<>' for n in outs)}) {{"
+    text += "".join(f" o{n} = a + {n}.0f;" for n in outs) + " }"
+    a = np.arange(8, dtype=np.float32)
+    found = hw.compile(text, language="brook", device="hd4870").k(a)
+    assert all((found[n] == a + n).all() for n in outs)
+    ((*only,),) = calls
+    assert len(only) == 3
 
 
 def test_a_damaged_translation_is_made_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
