@@ -31,9 +31,13 @@ RECORDS: dict[str, Fields] = {
         ("offset_x", "u64"), ("offset_y", "u64"), ("offset_z", "u64"), ("arguments", "bytes"),
     ),
 }  # fmt: skip
-"""What messages are made of. A launch's ``arguments`` hold, one after the other: of a buffer its offset in the arena
-and its bytes (2 u64); of ``__local`` memory its bytes (u64); of a value its bytes; of an image what `IMAGE` says; of
-a sampler a u32 of `SAMPLER`."""
+"""What messages are made of. A launch's ``arguments`` hold, one after the other: of a buffer its offset in the arena,
+its bytes and, for servers that check launches, what `MEMORY` says, else 0 (3 u64); of ``__local`` memory its bytes
+(u64); of a value its bytes; of an image what `IMAGE` says; of a sampler a u32 of `SAMPLER`."""
+
+MEMORY = {"no_write": 1, "no_read": 2, "unwritten": 4, "serial": 8}
+"""Bits of what a host says of a buffer: kernels may not write it, may not read it, nobody but the server's launches
+has written it; from the last on a number that no other buffer has, 0 of one that was made with data."""
 
 KINDS = ("buffer", "constant", "local", "value", "image", "sampler")
 
@@ -46,9 +50,11 @@ SAMPLER = {"normalized": 1, "addressing_shift": 1, "filter_shift": 4}
 """Addressing and filter as they count from CL_ADDRESS_NONE and CL_FILTER_NEAREST."""
 
 MESSAGES: dict[str, Message] = {
-    # The first on every connection: the arena and its file come along; whether it lies where the host has it.
+    # The first on every connection: the arena and its file come along; whether it lies where the host has it, and
+    # whether launches are checked.
     "hello": Message(
-        (("version", "u32"), ("base", "u64"), ("bytes", "u64")), (("devices", "[device]"), ("same_address", "u32"))
+        (("version", "u32"), ("base", "u64"), ("bytes", "u64")),
+        (("devices", "[device]"), ("same_address", "u32"), ("checks", "u32")),
     ),
     # Another connection comes along.
     "connect": Message((), ()),
@@ -72,7 +78,7 @@ MESSAGES: dict[str, Message] = {
 }
 """By name; the number of a message is its place. Statuses are CL's error codes."""
 
-PROTOCOL = Protocol(1, RECORDS, MESSAGES)
+PROTOCOL = Protocol(2, RECORDS, MESSAGES)
 pack, unpack = PROTOCOL.pack, PROTOCOL.unpack
 
 
@@ -82,6 +88,7 @@ def c_header() -> str:
         f"#define HW_NULL_OFFSET {NULL_OFFSET:#x}ull",
         c_enum("hw_kind", [f"HW_KIND_{kind.upper()}" for kind in KINDS]),
         c_enum("hw_dimensions", [f"HW_{name.upper()}" for name in DIMENSIONS]),
+        *(f"#define HW_MEMORY_{name.upper()} {value}ull" for name, value in MEMORY.items()),
         *(f"#define HW_SAMPLER_{name.upper()} {value}u" for name, value in SAMPLER.items()),
         c_record("image", IMAGE),
     )

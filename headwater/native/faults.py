@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from headwater.errors import KernelFault, SourceError, Span
 from headwater.native.launch_block import (
@@ -21,12 +21,20 @@ _FAR_BYTES = 1 << 36
 """What an index of 32 bits cannot reach from an array of 16-byte elements: such an address is no mistaken index."""
 
 
+Forbidden = Literal["", "read", "write"]
+"""What a kernel may not do with memory, if it is checked."""
+
+
+FORBIDDEN_KINDS: dict[Forbidden, int] = {"": 0, "read": OUT_OF_BOUNDS_READ, "write": OUT_OF_BOUNDS_WRITE}
+
+
 class Extent(NamedTuple):
-    """An allocation that the kernel may touch: how a message calls it, and its addresses."""
+    """An allocation that the kernel may touch: how a message calls it, its addresses, and what it may not do there."""
 
     name: str
     start: int
     end: int
+    forbidden: Forbidden = ""
 
 
 def explain(
@@ -63,8 +71,12 @@ def explain(
     elif kind in (OUT_OF_BOUNDS_READ, OUT_OF_BOUNDS_WRITE):
         access = "reads" if kind == OUT_OF_BOUNDS_READ else "writes"
         own = Extent("a variable", record[at("low")], record[at("high")])
-        if own.end == OF_ARGUMENT:
-            place = place_in(address, nbytes, [e for e in extents if e.start == own.start] or extents)
+        meant = [e for e in extents if e.start == own.start] if own.end == OF_ARGUMENT else extents
+        wrong = [e for e in meant if e.start <= address and address + nbytes <= e.end and e.forbidden]
+        if wrong and own.end in (0, OF_ARGUMENT):
+            place, hint = f"at byte {address - wrong[0].start} of {wrong[0].name}", forbidden_hint(wrong[0].forbidden)
+        elif own.end == OF_ARGUMENT:
+            place = place_in(address, nbytes, meant or extents)
             place += _elsewhere(address, nbytes, extents)
         else:
             place = place_in(address, nbytes, [own] if own.end else extents)
@@ -77,6 +89,12 @@ def explain(
     # The same layout as for errors in the source; the fault stays a KernelFault.
     shown = SourceError(message, Span(filename, line, column), hint=hint, source_line=line_of(line))
     return KernelFault(str(shown))
+
+
+def forbidden_hint(what: Forbidden) -> str:
+    """Why memory may not be read, or written."""
+    made = "CL_MEM_READ_ONLY" if what == "write" else "CL_MEM_WRITE_ONLY"
+    return f"kernels may not {what} a buffer that was made with {made}"
 
 
 def _elsewhere(address: int, nbytes: int, extents: Sequence[Extent]) -> str:

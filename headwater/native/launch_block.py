@@ -89,8 +89,9 @@ LED: Final = 1 << 33
 NOTIFY: Final = 1 << 34
 COUNT: Final = (1 << 32) - 1
 
-BOUND: Final = Struct("bound", ("u64", "start", 1), ("u64", "end", 1), align=0)
-"""Memory that is passed to a kernel whose code is checked."""
+BOUND: Final = Struct("bound", ("u64", "start", 1), ("u64", "end", 1), ("u64", "forbidden", 1), align=0)
+"""Memory that is passed to a kernel whose code is checked; ``forbidden``: the kind of error that a wrong access to it
+within its bounds is, `OUT_OF_BOUNDS_READ` or `OUT_OF_BOUNDS_WRITE`, or 0."""
 
 ACCESS_ERROR: Final = Struct(
     "access_error",
@@ -118,7 +119,7 @@ BARRIER_ERROR: Final = Struct(
 """The same record where work-items of a group wait at different barriers."""
 
 # Kinds of error.
-OUT_OF_BOUNDS_READ: Final = 1
+OUT_OF_BOUNDS_READ: Final = 1  # or one that is forbidden
 OUT_OF_BOUNDS_WRITE: Final = 2
 NULL_POINTER: Final = 3
 BARRIER_DIVERGENCE: Final = 4

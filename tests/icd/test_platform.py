@@ -186,6 +186,83 @@ print(code(event.wait) == cl.status_code.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LI
     assert "True\n" in said
 
 
+CHECKED = """
+import os
+os.dup2(1, 2)  # findings go to standard error
+devices = platform.get_devices()
+ctx = cl.Context(devices)
+q = cl.CommandQueue(ctx, devices[0])
+prog = cl.Program(ctx, '''
+kernel void add(global int *x, global int *y) { x[get_global_id(0)] += y[get_global_id(0)]; }
+kernel void put(global int *x, int n) { if (get_global_id(0) < n) x[get_global_id(0)] = 1; }
+''').build()
+def launch(kernel, *given):
+    kernel(q, (64,), (64,), *given)
+    print("fault" if code(q.finish) else "fine", flush=True)
+def make(flags=mf.READ_WRITE):
+    return cl.Buffer(ctx, flags, 256)
+def full(flags=mf.READ_WRITE):
+    return cl.Buffer(ctx, flags | mf.COPY_HOST_PTR, hostbuf=np.ones(64, np.int32))
+"""
+
+
+@pytest.mark.parametrize(("device", "place"), [("cpu", ":2:69"), ("vega64", ":2:69"), ("hd5870", ":2")])
+def test_checked_launches_access_buffers_as_their_flags_allow(device, place):
+    text = """
+launch(prog.add, full(), full(mf.READ_ONLY))
+launch(prog.put, make(mf.WRITE_ONLY), np.int32(64))
+launch(prog.put, full(mf.READ_ONLY), np.int32(0))  # it could write, and does not
+launch(prog.add, full(mf.READ_ONLY), full())
+launch(prog.add, full(), full(mf.WRITE_ONLY))
+whole = full()
+part = whole.get_sub_region(0, 256, mf.READ_ONLY)
+launch(prog.add, whole, part)
+launch(prog.add, part, whole)  # of the same memory one argument is writable
+"""
+    said = host(CHECKED + text, device, HEADWATER_ICD_CHECK="1")
+    lines = [line for line in said.splitlines() if line in ("fine", "fault")]
+    assert lines == ["fine", "fine", "fine", "fault", "fault", "fine", "fine"]
+    assert f"program.cl{place}: error: work-item (0) of add writes 4 bytes at byte 0 of `int *x`" in said
+    assert "hint: kernels may not write a buffer that was made with CL_MEM_READ_ONLY" in said
+    assert "error: work-item (0) of add reads 4 bytes at byte 0 of `int *y`" in said
+    assert "hint: kernels may not read a buffer that was made with CL_MEM_WRITE_ONLY" in said
+
+
+@pytest.mark.parametrize("device", ["vega64", "hd5870"])
+def test_checked_launches_read_no_buffer_that_nobody_has_written(device):
+    text = """
+import gc
+launch(prog.add, full(), make())
+x = make()
+launch(prog.put, x, np.int32(32))
+launch(prog.add, full(), x)
+launch(prog.put, x, np.int32(64))
+launch(prog.add, full(), x)
+del x
+gc.collect()
+launch(prog.add, full(), make())  # the same memory again
+filled, copied, mapped, written, parted = (make() for _ in range(5))
+cl.enqueue_fill_buffer(q, filled, np.int32(1), 0, 256)
+cl.enqueue_copy(q, copied, filled)
+array, _ = cl.enqueue_map_buffer(q, mapped, cl.map_flags.WRITE, 0, (64,), np.int32)
+array[:] = 1
+array.base.release(q)
+cl.enqueue_copy(q, written, np.ones(64, np.int32))
+prog.put(q, (64,), None, parted.get_sub_region(0, 256), np.int32(64))
+for one in filled, copied, mapped, written, parted:
+    launch(prog.add, full(), one)
+other = cl.CommandQueue(ctx, devices[1])
+x = make()
+prog.put(other, (64,), None, x, np.int32(64)).wait()
+launch(prog.add, full(), x)
+"""
+    said = host(CHECKED + text, f"{device},cpu", HEADWATER_ICD_CHECK="1")
+    lines = [line for line in said.splitlines() if line in ("fine", "fault")]
+    assert lines == ["fault", "fine", "fault", "fine", "fine", "fault"] + 6 * ["fine"]
+    assert "reads 4 bytes at byte 0 of `int *y`, where nothing has been written" in said
+    assert "reads 4 bytes at byte 128 of `int *y`, where nothing has been written" in said
+
+
 def test_simulated_time_is_the_cycle_models():
     text = """
 prog = cl.Program(ctx, "kernel void f(global int *x) { x[get_global_id(0)] = 1; }").build()

@@ -55,7 +55,7 @@ class _OpenClFamily(CheckedFamily):
     def extents(self, launch: Any, task: Any) -> list[Extent]:
         allocations = task.inputs.arena.allocations
         self.hosts = {ARENA_KEY + one.start: address(one.memory) for one in allocations}
-        return [Extent(e.name, ARENA_KEY + e.start, ARENA_KEY + e.end) for e in task.extents]
+        return [Extent(e.name, ARENA_KEY + e.start, ARENA_KEY + e.end, e.forbidden) for e in task.extents]
 
     def host(self, extent: Extent) -> int:
         return self.hosts[extent.start]

@@ -387,6 +387,12 @@ static inline void prefetch_lane(const struct access *a, u64 offset) {
     if (!(a->flags & WRITES)) __builtin_prefetch((const void *)(a->origin + offset + a->move));
 }
 
+/* Whether a kernel may not access a range so. A load that begins an atomic function is none of its own. */
+static inline int is_forbidden(const struct range *range, u32 facts) {
+    if (range->forbidden == 0) return 0;
+    return range->forbidden == NO_WRITE ? (facts & WRITES) != 0 : !(facts & (WRITES | IS_ATOMIC));
+}
+
 /* One site's access. */
 static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 base, u64 mask) {
     struct context *c = (struct context *)w->hooks[0];
@@ -419,6 +425,12 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
         a.shadow = range->shadow ? (const struct shadow *)range->shadow : &nothing;
         a.origin = range->start;
         a.move = range->move;
+        if (is_forbidden(range, facts))
+            for (u64 left = mask; left; left &= left - 1) {
+                u64 address = lane_address(s, base, wide, __builtin_ctzll(left));
+                if (address - range->start < range->bytes)
+                    report(c, FORBIDDEN, number, r->tag + __builtin_ctzll(left), 0, 0, address, 0);
+            }
     }
     if (facts & IS_ATOMIC && !local) check_alignment(c, w, r, s, number, bytes, base, mask, wide, local);
     if (facts & MASKS) a.flags = (facts & ~IS_ATOMIC) | WRITES;
@@ -456,6 +468,7 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
                 if (facts & (WRITES | IS_ATOMIC)) report(c, STRAY, number, r->tag + l, 0, 0, address, 0);
                 continue;
             }
+            if (is_forbidden(range, facts)) report(c, FORBIDDEN, number, r->tag + l, 0, 0, address, 0);
             a.shadow = (const struct shadow *)range->shadow;
             a.origin = range->start;
             a.move = range->move;
@@ -607,6 +620,7 @@ HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 add
         return;
     }
     u32 from = __builtin_ctzll(lanes), tag = r->tag + from, each = bytes >> c->granule_shift;
+    if (is_forbidden(range, facts)) report(c, FORBIDDEN, number, tag, 0, 0, address, 0);
     struct access a = {.c = c, .shadow = (const struct shadow *)range->shadow, .state = s, .team = r->team, .origin = range->start,
                        .identity = (u64)number << SITE_SHIFT | (u64)r->epoch << EPOCH_SHIFT, .tag = r->tag,
                        .first_tag = r->tag - (w->index << 6), .span = c->waves << 6, .epoch = r->epoch, .site = number,

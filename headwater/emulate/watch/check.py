@@ -29,6 +29,7 @@ from headwater.emulate.watch.staging import (
 )
 from headwater.emulate.wave.layout import LANES, round_up
 from headwater.errors import InternalError, OutOfMemoryError, SourceError, Span
+from headwater.native.faults import forbidden_hint
 from headwater.native.structure import Struct
 from headwater.opencl import units
 from headwater.opencl.check_findings import fault, sentences
@@ -41,9 +42,20 @@ if TYPE_CHECKING:
     from headwater.native.faults import Extent
     from headwater.opencl.access_locations import AccessPlaces
 
-_FINDINGS: Final = ("RACE", "UNINITIALISED", "UNALIGNED", "BARRIER_LANES", "BARRIER_PLACES", "BARRIER_MISSED", "STRAY")
+_FINDINGS: Final = (
+    "RACE",
+    "UNINITIALISED",
+    "UNALIGNED",
+    "BARRIER_LANES",
+    "BARRIER_PLACES",
+    "BARRIER_MISSED",
+    "STRAY",
+    "FORBIDDEN",
+)
 """Kinds of findings, from 1 on."""
-RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY = range(1, 1 + len(_FINDINGS))
+RACE, UNINITIALISED, UNALIGNED, BARRIER_LANES, BARRIER_PLACES, BARRIER_MISSED, STRAY, FORBIDDEN = range(
+    1, 1 + len(_FINDINGS)
+)
 _FACTS: Final = ("WRITES", "IS_ATOMIC", "STILL", "COMPARES", "MASKS", "MONOTONE", "IN_LDS", "LOOKS_FIRST")
 """Facts of sites, which check_records.h explains: bits from 16 on."""
 _WRITES, _ATOMIC, _STILL, _COMPARES, _MASKS, _MONOTONE, _IN_LDS, _LOOKS_FIRST = (
@@ -62,6 +74,7 @@ _LDS_BYTES = 1 << 16
 """Of a compute unit (AMD, GCN3 ISA, 2.2). No process has memory below that (Linux, vm.mmap_min_addr)."""
 _GRANULES = 64
 """Of a record."""
+_NO_READ, _NO_WRITE = 1, 2
 
 
 def _numbers(kind: str, *names: str) -> tuple[tuple[str, str, int], ...]:
@@ -98,6 +111,7 @@ _RANGE: Final = Struct(
     *_numbers("u64", "start", "bytes"),
     ("u64", "shadow", 1),  # 0 of memory that the launch does not write, so that nobody's reads matter
     ("u64", "move", 1),  # is added to an address for where it is on the host
+    ("u64", "forbidden", 1),  # not 0: what the kernel may not do, `_NO_READ` or `_NO_WRITE`
     align=0,
 )
 _FINDING: Final = Struct(
@@ -143,14 +157,14 @@ def c_header() -> str:
     facts = ", ".join(f"{name} = 1 << {number}" for number, name in enumerate(_FACTS, 16))
     others = ", ".join(_OTHER_ACCESSES)
     numbers = f"enum {{ {kinds} }};\nenum {{ {facts} }};\nenum {{ {others} }};\n"
-    numbers += f"enum {{ GRANULES = {_GRANULES}, MANY = {_MANY}u }};\n"
+    numbers += f"enum {{ GRANULES = {_GRANULES}, MANY = {_MANY}u, NO_READ = {_NO_READ}, NO_WRITE = {_NO_WRITE} }};\n"
     return numbers + "".join(one.declaration() for one in SHARED)
 
 
 class CheckObserver(Staged):
     """Writes code that reports to check.c."""
 
-    name = "check 19"
+    name = "check 20"
     library = ("check_records.h", "check_patterns.h", "check.c")
     takes_segments = False
     takes_values = True
@@ -389,10 +403,11 @@ class Checker:
                 extent.end - extent.start,
                 shadows.get(extent, 0),
                 self._family.host(extent) - extent.start & _WORD,
+                {"": 0, "read": _NO_READ, "write": _NO_WRITE}[extent.forbidden],
             )
             for extent in known
         )
-        self._ranges = np.array(rows or [(0, 0, 0, 0)], np.uint64)
+        self._ranges = np.array(rows or [(0, 0, 0, 0, 0)], np.uint64)
         values = {
             "teams": address(self._teams),
             "team_bytes": team_bytes,
@@ -445,6 +460,7 @@ class Checker:
             extent
             for extent in known
             if unwritten.words(self._family.host(extent)) is None
+            and extent.forbidden != "read"
             and not any(
                 one.start < here.stop and here.start < one.stop for here in (self._on_host(extent),) for one in own
             )
@@ -459,7 +475,9 @@ class Checker:
         count = self._granules(extent)
         known = unwritten.words(self._family.host(extent))
         words = np.zeros(0, np.uint64)
-        if known is not None:
+        if extent.forbidden and known is None:
+            words = np.zeros(_records(count, self._room), np.uint64)  # each access is looked at
+        elif known is not None:
             granules = np.zeros((_records(count, self._room), _GRANULES), np.bool_)
             missing = np.zeros(len(granules) * self._room, np.bool_)
             repeated = np.repeat(~known, unwritten.WORD_BYTES // self._granule)[: len(missing)]
@@ -589,6 +607,9 @@ class Checker:
             return self._located(
                 launch, site.address, message, "the index is out of the bounds of the buffer it is used with"
             )
+        if kind == FORBIDDEN:
+            message = f"{who} {_verb(site)} {site.nbytes} bytes {place}{times}"
+            return self._located(launch, site.address, message, forbidden_hint("write" if site.writes else "read"))
         if kind == UNINITIALISED:
             owner = "no work-item of its group has written" if local else "nothing has been written"
             message = f"{who} reads {site.nbytes} bytes {place}, where {owner}{times}"
@@ -686,12 +707,17 @@ _OWN = ("the code object", "the kernarg", "the dispatch", "the queue", "the prin
 
 
 def _outermost(extents: list[Extent]) -> list[Extent]:
-    """The extents without those that lie in others, and without the launch's own: what kernels only read, and printf's
-    memory and that of calls to the host, in whose protocols wavefronts wait for each other by atomic functions."""
+    """The extents without those that lie in others, where nothing is forbidden that one of them allows, and without the
+    launch's own: what kernels only read, and printf's memory and that of calls to the host, in whose protocols
+    wavefronts wait for each other by atomic functions."""
     kept: list[Extent] = []
     for extent in sorted(extents, key=lambda e: (e.start, -e.end)):
-        if not extent.name.startswith(_OWN) and not (kept and extent.start < kept[-1].end):
+        if extent.name.startswith(_OWN):
+            continue
+        if not kept or extent.start >= kept[-1].end:
             kept.append(extent)
+        elif extent.forbidden != kept[-1].forbidden:
+            kept[-1] = kept[-1]._replace(forbidden="")
     return kept
 
 

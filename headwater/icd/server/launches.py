@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import struct
 import sys
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from headwater.base.arrays import Array
+from headwater.base.arrays import Array, address
 from headwater.bridge.arena import Arena
 from headwater.bridge.protocol import runs
+from headwater.emulate.watch import unwritten
 from headwater.errors import GroupSizeError, HeadwaterError, InternalError, OutOfMemoryError
 from headwater.icd.constants import CL
-from headwater.icd.protocol import DIMENSIONS, IMAGE, RECORDS, SAMPLER
+from headwater.icd.protocol import DIMENSIONS, IMAGE, MEMORY, RECORDS, SAMPLER
+from headwater.native.faults import Forbidden
 from headwater.runtime.checking import NOT_CHECKED
 from headwater.runtime.host.kernel import LaunchableKernel, PreparedOnHost
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
@@ -43,11 +46,17 @@ _TYPES = {number: name for name, (number, _) in CHANNEL_TYPES.items()}
 _CHANNELS = dict(CHANNEL_ORDERS.values())
 _ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
 _FILTERS = ("nearest", "linear")
+FORBIDDEN: dict[int, Forbidden] = {0: "", MEMORY["no_write"]: "write", MEMORY["no_read"]: "read"}
 
 
 def asked(variable: str) -> bool:
     """Whether the environment switches something on."""
     return os.environ.get(variable, "").strip().lower() not in ("", "0", "no", "off", "false")
+
+
+def checks() -> bool:
+    """Whether launches are checked."""
+    return asked("HEADWATER_ICD_CHECK")
 
 
 class Output:
@@ -89,8 +98,8 @@ class Kernel:
         makers: list[tuple[int, Maker]] = []
         for arg in kernel.info.args:
             if arg.kind in ("buffer", "constant"):
-                codes.append("QQ")
-                makers.append((2, self._buffer))
+                codes.append("QQQ")
+                makers.append((3, self._buffer))
             elif arg.kind == "local":
                 codes.append("Q")
                 makers.append((1, Local))
@@ -106,7 +115,7 @@ class Kernel:
                 makers.append((1, make))
         self._layout = struct.Struct("<" + "".join(codes))
         self._makers = makers
-        self._check = True if asked("HEADWATER_ICD_CHECK") else None
+        self._check = True if checks() else None
 
     def prepared(self, sizes: tuple[Any, ...]) -> PreparedOnHost:
         """The kernel for a launch's sizes, as `launch` has them."""
@@ -128,15 +137,40 @@ class Kernel:
         known = self._known.get(data)
         if known is None:
             values = iter(self._layout.unpack(data))
-            known = [make(next(values) if count == 1 else (next(values), next(values))) for count, make in self._makers]
+            known = [
+                make(next(values) if count == 1 else tuple(itertools.islice(values, count)))
+                for count, make in self._makers
+            ]
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
             self._known[data] = known
         return known
 
-    def _buffer(self, where: tuple[int, int]) -> Any:
-        part = self._arena.part(*where)
-        return None if part is None else self.device.wrap(part)
+    def _buffer(self, where: tuple[int, int, int]) -> Any:
+        part = self._arena.part(*where[:2])
+        if part is None:
+            return None
+        buffer: Any = self.device.wrap(part)
+        if self._check:
+            buffer.forbidden = FORBIDDEN[where[2] & (MEMORY["no_write"] | MEMORY["no_read"])]
+        return buffer
+
+    def note_memory(self, data: bytes) -> None:
+        """Tell the checks which memory nobody has written: what the host says of it."""
+        values = iter(self._layout.unpack(data))
+        for count, make in self._makers:
+            given = tuple(itertools.islice(values, count))
+            if make != self._buffer:
+                continue
+            offset, nbytes, told = given
+            part = self._arena.part(offset, nbytes)
+            if part is None:
+                continue
+            if told & MEMORY["unwritten"]:
+                unwritten.followed(address(part), nbytes, told // MEMORY["serial"])
+            # VLIW chips work on a copy of memory that is not whole dwords.
+            if not told & MEMORY["unwritten"] or self.device.kind != "simulated" or nbytes % unwritten.WORD_BYTES:
+                unwritten.written(address(part))
 
     def _image(self, data: bytes) -> Image:
         layout, _ = runs(IMAGE)[0]
@@ -182,9 +216,10 @@ class Launcher:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._simulated = os.environ.get("HEADWATER_ICD_TIME", "").strip().lower() == "simulated"
-        if asked("HEADWATER_ICD_CHECK"):
+        self._checks = checks()
+        if self._checks:
             print(f"headwater: note: {NOT_CHECKED}; simulated chips do", file=sys.stderr)
-        if self._simulated and asked("HEADWATER_ICD_CHECK"):
+        if self._simulated and self._checks:
             self._simulated = False
             print(
                 "headwater: HEADWATER_ICD_TIME=simulated is not used: checked launches are not simulated, and "
@@ -198,6 +233,8 @@ class Launcher:
         start = _now()
         try:
             prepared = kernel.prepared(sizes)
+            if self._checks:
+                kernel.note_memory(data)
             arguments = kernel.arguments(data)
             start = _now()
             if self._simulated and kernel.device.kind == "simulated":

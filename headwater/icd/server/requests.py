@@ -16,7 +16,7 @@ from headwater.icd.constants import CL
 from headwater.icd.protocol import MESSAGES, PROTOCOL, pack
 from headwater.icd.server import programs
 from headwater.icd.server.devices import descriptions
-from headwater.icd.server.launches import Kernel, Launcher, Output, group_of
+from headwater.icd.server.launches import Kernel, Launcher, Output, checks, group_of
 from headwater.runtime.host.kernel import KernelMemory
 from headwater.runtime.interface import Device, DeviceProgram
 
@@ -44,7 +44,7 @@ class Requests(Service):
         base, nbytes = record
         self._arena = Arena(shared, base, nbytes)
         self._devices, records = descriptions(svm=self._arena.same_address)
-        return 0, pack(MESSAGES["hello"].reply, (records, int(self._arena.same_address)))
+        return 0, pack(MESSAGES["hello"].reply, (records, int(self._arena.same_address), int(checks())))
 
     def handlers(self) -> dict[str, Handler]:
         """Who answers a message, by its name; every message but those of the first connection has one."""

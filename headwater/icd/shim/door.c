@@ -1,7 +1,7 @@
 // What the bridge has to know of OpenCL.
 #include "api.h"
 
-bool hw_same_address;
+bool hw_same_address, hw_checks;
 static atomic_bool knows_devices;
 
 static bool prepare(struct hw_arena **arena) {
@@ -18,6 +18,7 @@ static bool greeted(struct hw_reader *reader) {
   struct hw_hello_reply reply;
   hw_get_hello_reply(reader, &reply);
   hw_same_address = reply.same_address;
+  hw_checks = reply.checks;
   if (knows_devices)
     return false;
   hw_take_devices(reply.devices); // keeps what it points to

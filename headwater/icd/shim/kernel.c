@@ -126,12 +126,13 @@ static cl_int set_buffer(cl_kernel kernel, cl_uint index, char *place, size_t si
   cl_mem mem = NULL;
   if (value)
     memcpy(&mem, value, sizeof mem);
-  uint64_t where[2] = {HW_NULL_OFFSET, 0};
+  uint64_t where[3] = {HW_NULL_OFFSET, 0, 0};
   if (mem) {
     if (!hw_is(mem, MAGIC_MEM) || mem->context != kernel->program->context || hw_is_image(mem))
       return CL_INVALID_MEM_OBJECT;
     where[0] = mem->offset;
     where[1] = mem->size;
+    where[2] = hw_checks ? hw_told_of(mem, 0) : 0;
   }
   memcpy(place, where, sizeof where);
   kernel->mems[index] = mem;
@@ -269,7 +270,7 @@ cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, con
   if (argument->kind != HW_KIND_BUFFER && argument->kind != HW_KIND_CONSTANT)
     return CL_INVALID_ARG_VALUE;
   struct svm svm;
-  uint64_t where[2] = {HW_NULL_OFFSET, 0};
+  uint64_t where[3] = {HW_NULL_OFFSET, 0, 0};
   if (value) {
     if (!hw_find_svm(value, &svm))
       return CL_INVALID_ARG_VALUE;
@@ -504,11 +505,33 @@ static void end_launch(struct command *c, cl_int status, struct hw_reader *reade
   hw_finished(c, status > 0 ? CL_OUT_OF_RESOURCES : status);
 }
 
+// Tell the server's checks which of a launch's buffers nobody has written so far.
+static void tell_of_memory(struct command *c, uint32_t generation) {
+  const struct kernel_shape *shape = c->kernel->shape;
+  for (uint32_t i = 0; i < shape->count; i++) {
+    const struct argument *argument = shape->arguments + i;
+    if (argument->kind != HW_KIND_BUFFER && argument->kind != HW_KIND_CONSTANT)
+      continue;
+    char *place = (char *)c->owned + argument->place + 2 * sizeof(uint64_t);
+    uint64_t told;
+    memcpy(&told, place, sizeof told);
+    for (uint32_t m = 0; m < c->kernel_mem_count && told / HW_MEMORY_SERIAL; m++)
+      if (c->kernel_mems[m]->serial == told / HW_MEMORY_SERIAL) {
+        told = hw_told_of(c->kernel_mems[m], generation);
+        memcpy(place, &told, sizeof told);
+        break;
+      }
+  }
+}
+
 // Send launches of programs that the server `generation` knows, and end them as their replies come.
 static void send_launches(struct command **commands, uint32_t count, uint32_t generation) {
   struct hw_writer entries = {0}, request = {0};
-  for (uint32_t i = 0; i < count; i++)
+  for (uint32_t i = 0; i < count; i++) {
+    if (hw_checks)
+      tell_of_memory(commands[i], generation);
     hw_put_launch(&entries, &commands[i]->launch);
+  }
   struct hw_launch_request launch = {{count, (uint32_t)entries.size, entries.data}};
   hw_put_launch_request(&request, &launch);
   struct hw_talk talk;

@@ -160,6 +160,7 @@ cl_mem hw_new_mem(cl_context context, cl_uint type, cl_mem_flags flags, size_t b
   mem->size = bytes;
   mem->offset = HW_NULL_OFFSET;
   if (parent) {
+    parent->unwritten = false; // what is written to its parts is not followed
     mem->offset = parent->offset + origin;
     mem->origin = origin;
     mem->host = parent->host ? (char *)parent->host + origin : NULL;
@@ -226,6 +227,12 @@ cl_mem CL_API_CALL clCreateBufferWithProperties(cl_context context, const cl_pro
       memcpy(mem->data, host, size);
       if (flags & CL_MEM_USE_HOST_PTR)
         mem->host = host;
+    } else if (mem) {
+      static uint64_t buffers;
+      hw_lock(&arena_lock);
+      mem->serial = ++buffers;
+      hw_unlock(&arena_lock);
+      mem->unwritten = true;
     }
   }
   if (mem && properties)
@@ -263,6 +270,22 @@ cl_mem CL_API_CALL clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_uint 
   }
   hw_set(errcode_ret, error);
   return mem;
+}
+
+uint64_t hw_told_of(cl_mem mem, uint32_t generation) {
+  uint64_t told = mem->serial * HW_MEMORY_SERIAL;
+  if (mem->flags & CL_MEM_READ_ONLY)
+    told |= HW_MEMORY_NO_WRITE;
+  if (mem->flags & CL_MEM_WRITE_ONLY)
+    told |= HW_MEMORY_NO_READ;
+  uint32_t nobody = 0;
+  if (generation && mem->unwritten) {
+    if (atomic_compare_exchange_strong(&mem->known_by, &nobody, generation) || nobody == generation)
+      told |= HW_MEMORY_UNWRITTEN;
+    else
+      mem->unwritten = false; // an earlier server knew what launches wrote
+  }
+  return told;
 }
 
 cl_int CL_API_CALL clRetainMemObject(cl_mem mem) { return hw_retain(mem, MAGIC_MEM, CL_INVALID_MEM_OBJECT); }

@@ -109,6 +109,28 @@ static void begin(struct command *c) {
     hw_call_back(event);
 }
 
+// The memory that a command which is no launch writes, or NULL.
+static cl_mem written_by(const struct command *c) {
+  switch (c->event->type) {
+  case CL_COMMAND_READ_BUFFER:
+  case CL_COMMAND_READ_BUFFER_RECT:
+  case CL_COMMAND_UNMAP_MEM_OBJECT: // it may have been written since it was mapped
+    return NULL;
+  case CL_COMMAND_MAP_BUFFER:
+    return c->map->flags & ~(cl_map_flags)CL_MAP_READ ? c->mems[0] : NULL;
+  }
+  return c->mems[1] ? c->mems[1] : c->mems[0];
+}
+
+static cl_int run_here(struct command *c) {
+  cl_mem written = written_by(c);
+  if (written)
+    written->unwritten = false;
+  for (uint32_t i = 0; i < c->kernel_mem_count; i++) // a native kernel's
+    c->kernel_mems[i]->unwritten = false;
+  return c->run ? c->run(c) : CL_SUCCESS;
+}
+
 // Run what is ready, with hw_graph held and given up meanwhile; false if nothing was.
 static bool run_some(cl_command_queue q) {
   struct command **at = q->executing ? NULL : ready(q);
@@ -133,7 +155,7 @@ static bool run_some(cl_command_queue q) {
   else if (hw_is_launch(batch[0]))
     hw_run_launches(batch, count);
   else
-    hw_finished(batch[0], batch[0]->run ? batch[0]->run(batch[0]) : CL_SUCCESS);
+    hw_finished(batch[0], run_here(batch[0]));
   hw_lock(&hw_graph);
   q->executing = false;
   if (q->worker && (q->first || q->closing))

@@ -106,6 +106,7 @@ const struct device_info *hw_device_info(cl_device_id device, cl_uint key);
 // What a new server said of the devices. Called once, with the first one's.
 void hw_take_devices(struct hw_list devices);
 extern bool hw_same_address; // the arena has the same addresses on both sides
+extern bool hw_checks;       // launches are checked
 
 // -- contexts
 
@@ -147,6 +148,11 @@ struct _cl_mem {
   size_t size, origin; // origin: within the parent
   uint64_t offset;     // within the arena
   char *data;
+  // For checks: a number that no other buffer has, 0 if it was made with data; whether only launches have written it,
+  // and which server knows what they wrote.
+  uint64_t serial;
+  atomic_bool unwritten;
+  atomic_uint known_by;
   void *host; // CL_MEM_USE_HOST_PTR
   bool host_is_svm;
   cl_properties *properties;
@@ -178,6 +184,9 @@ bool hw_arena_ready(void);
 // Bytes of the arena, at a multiple of a page, or HW_NULL_OFFSET.
 uint64_t hw_arena_take(uint64_t bytes);
 void hw_arena_give(uint64_t offset, uint64_t bytes);
+
+// What checks are told of a buffer: bits of HW_MEMORY_…; `generation`: of the server, 0 before a launch.
+uint64_t hw_told_of(cl_mem mem, uint32_t generation);
 
 bool hw_is_image(cl_mem mem);
 // Extents of an image as copies take them: layers are the last dimension that an image type has.

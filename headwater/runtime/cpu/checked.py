@@ -10,11 +10,11 @@ import numpy as np
 
 from headwater.base.arrays import ALIGNMENT, Array, address, aligned_bytes
 from headwater.native import launch_block
-from headwater.native.faults import Extent, explain
+from headwater.native.faults import FORBIDDEN_KINDS, Extent, Forbidden, explain
 from headwater.native.launch_block import ACCESS_ERROR
 from headwater.native.pool import Task
 from headwater.runtime import signature
-from headwater.runtime.host.memory import memory_of
+from headwater.runtime.host.memory import forbidden, memory_of
 
 if TYPE_CHECKING:
     from headwater.opencl.host import KernelCode
@@ -69,11 +69,12 @@ class CheckedRun:
                 extents.append(_extent(f"the pixels of `{arg.name}`", value.array))
                 extents.append(_extent(f"the descriptor of `{arg.name}`", value.descriptor))
             elif arg.kind in ("buffer", "constant") and value is not None:
-                extents.append(_extent(f"`{signature.declaration(arg)}`", memory_of(value, task)))
+                name = f"`{signature.declaration(arg)}`"
+                extents.append(_extent(name, memory_of(value, task), forbidden(value)))
         extents = [extent for extent in extents if extent.end > extent.start] or [Extent("nothing", start, start)]
         task.extents = extents
         task.record[:] = 0
-        table = task.keep(np.array([(e.start, e.end) for e in extents], np.uint64))
+        table = task.keep(np.array([(e.start, e.end, FORBIDDEN_KINDS[e.forbidden]) for e in extents], np.uint64))
         block = task.block
         block[launch_block.ERROR] = address(task.record)
         block[launch_block.BOUNDS] = address(table)
@@ -94,6 +95,6 @@ class CheckedRun:
             raise beside(found, findings())
 
 
-def _extent(name: str, array: Array) -> Extent:
+def _extent(name: str, array: Array, forbidden: Forbidden = "") -> Extent:
     start = address(array) if array.size else 0
-    return Extent(name, start, start + array.nbytes)
+    return Extent(name, start, start + array.nbytes, forbidden)

@@ -22,7 +22,7 @@ from headwater.emulate.wave import layout
 from headwater.emulate.wave.launched import SimulatedTask
 from headwater.errors import LaunchError, ResourceError
 from headwater.native import launch_block
-from headwater.native.faults import Extent
+from headwater.native.faults import Extent, Forbidden
 from headwater.runtime import signature
 from headwater.runtime.host.arguments import (
     Packing,
@@ -33,7 +33,7 @@ from headwater.runtime.host.arguments import (
     sampler_bits,
 )
 from headwater.runtime.host.launch import MAX_SCRATCH, Entry, Grid, HostLaunch
-from headwater.runtime.host.memory import memory_of
+from headwater.runtime.host.memory import forbidden as forbidden_of, memory_of
 from headwater.runtime.host.packer import ArgumentPacker, LocalMemory, Placement
 from headwater.runtime.simulated import printf_memory, reachable
 from headwater.runtime.simulated.launch import overtime_hint, placing, run, wave_instructions
@@ -377,13 +377,13 @@ class GcnLaunch:
         entries: list[tuple[int, int, int]] = []
         extents: list[Extent] = []
 
-        def add(name: str, start: int, nbytes: int, writable: bool) -> None:
+        def add(name: str, start: int, nbytes: int, writable: bool, forbidden: Forbidden = "") -> None:
             if nbytes:
                 # Atomic functions of halves are on the dwords that they lie in: also the last of an odd number.
                 ragged = self.native.updates_dwords and nbytes % 4 == 2
                 flags = (layout.WRITABLE if writable else 0) | (layout.WHOLE_DWORDS if ragged else 0)
                 entries.append((start, start + nbytes, flags))
-                extents.append(Extent(name, start, start + nbytes))
+                extents.append(Extent(name, start, start + nbytes, forbidden))
 
         for value, arg in zip(args, self.info.args, strict=True):
             if arg.kind == "image":
@@ -398,7 +398,9 @@ class GcnLaunch:
             elif arg.kind in ("buffer", "constant") and value is not None:
                 memory = memory_of(value, task)
                 if memory.size:
-                    add(f"`{signature.declaration(arg)}`", address(memory), memory.nbytes, bool(memory.flags.writeable))
+                    writable = bool(memory.flags.writeable)
+                    name = f"`{signature.declaration(arg)}`"
+                    add(name, address(memory), memory.nbytes, writable, forbidden_of(value))
         for name, memory in reachable.current():
             add(name, address(memory), memory.nbytes, bool(memory.flags.writeable))
         loaded = self.image_memory

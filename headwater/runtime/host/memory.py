@@ -8,6 +8,7 @@ import numpy as np
 
 from headwater.base.arrays import Array, address, same_elements, share_memory, view
 from headwater.errors import LaunchError
+from headwater.native.faults import Forbidden
 from headwater.runtime.images import Image
 from headwater.runtime.interface import Buffer
 from headwater.runtime.streams import Stream
@@ -24,15 +25,16 @@ _ENDLESS = (1 << 62) - 1
 
 
 class HostBuffer(Buffer):
-    """Host memory: ``memory`` (bytes) at ``address``."""
+    """Host memory: ``memory`` (bytes) at ``address``; ``forbidden``: what checked kernels may not do with it."""
 
-    __slots__ = ("address", "memory")
+    __slots__ = ("address", "forbidden", "memory")
 
     def __init__(self, device: Any, memory: Array) -> None:
         self.device = device
         self.memory = memory
         self.nbytes = memory.nbytes
         self.address = address(memory) if memory.nbytes else 0
+        self.forbidden: Forbidden = ""
 
     def numpy(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
         """The memory itself as an array."""
@@ -61,6 +63,11 @@ def memory_of(value: Any, task: Task) -> Array:
         if same_elements(original, array):
             return copy
     return array
+
+
+def forbidden(value: Any) -> Forbidden:
+    """What checked kernels may not do with what is passed for a pointer."""
+    return value.forbidden if isinstance(value, HostBuffer) else ""
 
 
 def _passed(value: Any, task: Task) -> Array:

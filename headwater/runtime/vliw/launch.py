@@ -26,7 +26,7 @@ from headwater.emulate.wave.launched import SimulatedTask
 from headwater.errors import LaunchError, ResourceError
 from headwater.isa.vliw.model import MOST_WORK_ITEMS
 from headwater.native import launch_block
-from headwater.native.faults import Extent
+from headwater.native.faults import Extent, Forbidden
 from headwater.opencl.kernels import ARENA_START
 from headwater.runtime.host.arguments import layout as format_of, packing
 from headwater.runtime.host.launch import Entry, Grid, HostLaunch
@@ -93,6 +93,7 @@ class Allocation:
     memory: Array
     start: int
     writable: bool
+    forbidden: Forbidden = ""
 
 
 class Arena:
@@ -103,9 +104,10 @@ class Arena:
         self._next = ARENA_START
         self._places: dict[tuple[int, int], int] = {}  # indices of allocations, by address and bytes
 
-    def add(self, name: str, memory: Array, *, writable: bool = True) -> int:
+    def add(self, name: str, memory: Array, *, writable: bool = True, forbidden: Forbidden = "") -> int:
         """The address of an array's memory, which is given one if it has none yet. It is writable if one of those
-        who add it says so. Raises ResourceError if 4 GiB are full."""
+        who add it says so, and ``forbidden`` to checked kernels is only what all of them say. Raises ResourceError if
+        4 GiB are full."""
         if not memory.size:
             return 0
         host = address(memory)
@@ -114,6 +116,8 @@ class Arena:
             found = self.allocations[known]
             if writable and not found.writable:
                 self.allocations[known] = replace(found, name=name, writable=True)
+            if forbidden != found.forbidden:
+                self.allocations[known] = replace(self.allocations[known], forbidden="")
             return found.start
         # What is added to an address to get the host's is a multiple of 256.
         start = self._next + (host - self._next) % _ARENA_ALIGNMENT
@@ -124,7 +128,7 @@ class Arena:
                 hint="pointers of this chip have 32 bits",
             )
         self._places[host, memory.nbytes] = len(self.allocations)
-        self.allocations.append(Allocation(name, memory, start, writable))
+        self.allocations.append(Allocation(name, memory, start, writable, forbidden))
         return start
 
     def table(self) -> list[int]:
@@ -137,7 +141,7 @@ class Arena:
 
     def extents(self) -> list[Extent]:
         """The allocations by the arena's addresses."""
-        return [Extent(a.name, a.start, a.start + a.memory.nbytes) for a in self.allocations]
+        return [Extent(a.name, a.start, a.start + a.memory.nbytes, a.forbidden) for a in self.allocations]
 
 
 @dataclass

@@ -24,7 +24,7 @@ from headwater.errors import LaunchError, UsageError
 from headwater.opencl.kernels import KernelInfo
 from headwater.runtime import signature
 from headwater.runtime.checking import check_wanted
-from headwater.runtime.host.memory import memory_of
+from headwater.runtime.host.memory import forbidden, memory_of
 from headwater.runtime.images import Image
 from headwater.runtime.interface import DeviceProgram
 from headwater.runtime.shapes import Size
@@ -275,7 +275,8 @@ class OpenClArguments:
             arg, given = self._info.args[index], memories[index]
             image = arg.kind == "image"
             name = f"the pixels of `{arg.name}`" if image else f"`{signature.declaration(arg)}`"
-            where = arena.add(name, memory, writable=bool(given.flags.writeable)) + first
+            no_access = forbidden(args[index])
+            where = arena.add(name, memory, writable=bool(given.flags.writeable), forbidden=no_access) + first
             element = given.itemsize if image else arg.pointee_bytes
             if where % min(4, element & -element):
                 raise LaunchError(

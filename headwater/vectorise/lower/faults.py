@@ -45,7 +45,7 @@ table:
   %count = load i64, ptr %count.p
   br label %next
 next:
-  %i = phi i64 [ 0, %table ], [ %i.next, %try ]
+  %i = phi i64 [ 0, %table ], [ %i.next, %try ], [ %i.next, %allowed ]
   %more = icmp ult i64 %i, %count
   br i1 %more, label %try, label %bad
 try:
@@ -61,7 +61,12 @@ try:
   %argument = icmp eq i64 %start, %low
   %meant = or i1 %any, %argument
   %inside = and i1 %between, %meant
-  br i1 %inside, label %fine, label %next
+  br i1 %inside, label %allowed, label %next
+allowed:
+  %forbidden.p = getelementptr i8, ptr %bound, i64 {BOUND.offset["forbidden"]}
+  %forbidden = load i64, ptr %forbidden.p
+  %wrong = icmp eq i64 %forbidden, %kind
+  br i1 %wrong, label %next, label %fine
 fine:
   ret i1 true
 bad:
@@ -83,8 +88,8 @@ leave:
   ret i1 false
 }}"""
 """Looks an address up in the variable from ``low`` to ``high``, or, if that is 0, in the launch's bounds table; if it
-is `launch_block.OF_ARGUMENT`, in those of its entries that begin at ``low``. Outside, fills the error record, unless
-there was a fault before, and stops the launch."""
+is `launch_block.OF_ARGUMENT`, in those of its entries that begin at ``low``. Outside, or where all entries
+forbid the ``kind`` of access, fills the error record, unless there was a fault before, and stops the launch."""
 
 
 def barrier_check(barriers: Sequence[Inst]) -> str:
