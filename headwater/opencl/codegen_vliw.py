@@ -304,6 +304,8 @@ class _Lowering:
             return self.calls(inst, "_Z13__hw_half_rted")
         if op == "fdiv" and result == "float" and self.abilities.exact:
             return self.calls(inst, "__hw_float_div")
+        if op == "fdiv" and result == "double":
+            return self.calls(inst, "__hw_wide_fdiv")
         if op == "frem" and result in ("float", "double"):
             return self.calls(inst, "_Z4fmodff" if result == "float" else "_Z4fmoddd")
         return None

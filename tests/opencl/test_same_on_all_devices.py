@@ -196,6 +196,25 @@ def test_quotients_of_tiny_dividends(device):
     assert (made == x / y).all()
 
 
+@pytest.mark.parametrize("device", ["hd3870", "hd4870", "hd5870", "hd6970", "vega64"])
+def test_small_quotients_of_doubles(device):
+    """Around the smallest normal number and below, with ties between two subnormal numbers and what is next to them."""
+    source = """kernel void k(global const double *x, global const double *y, global double *made) {
+      int i = get_global_id(0); made[i] = x[i] / y[i];
+    }"""
+    r = np.random.default_rng(8)
+    y = r.integers(1 << 52, 1 << 53, 1024).astype(float)
+    x = r.integers(1 << 52, 1 << 53, 1024) * r.choice([-1.0, 1.0], 1024)
+    y[:256] = r.choice([1.0, 3.0, 5.0, 1 + 2.0**-52], 256)
+    x[:256] = (2 * r.integers(1, 1 << 20, 256) + 1) * y[:256] * r.choice([1, 1 + 2.0**-52, 1 - 2.0**-53], 256)
+    exponents = -1075 - np.r_[np.zeros(256), np.floor(np.log2(np.abs(x / y)[256:])) - r.integers(-2, 80, 768)]
+    down = (exponents // 2).astype(int)
+    x, y = np.ldexp(x, down), np.ldexp(y, down - exponents.astype(int))
+    made = np.zeros(1024)
+    hw.compile(source, device=device).k[(1024,), (64,)](x, y, made)
+    assert (made.view(np.uint64) == (x / y).view(np.uint64)).all()
+
+
 @pytest.mark.parametrize("device", ["hd3870", "hd4870", "hd5870"])
 def test_reciprocals_and_roots_next_to_the_middle_of_two_doubles(device):
     """Of numbers whose significands are all ones, or nearly."""

@@ -74,6 +74,10 @@ def _is_of_other_width(ty: Type, operation: str) -> bool:
 def _machine(c: Context, name: str, inst: Inst) -> list[Lane] | None:
     if name in _ESTIMATES:
         return c.builder.each(_ESTIMATES[name], c.lanes(inst.args[0]), floats=True)
+    if name == "ddiv":
+        refuse_double(c, inst.ty)
+        a, b = (wide.pairs(c.lanes(value))[0] for value in inst.args[:2])
+        return wide.flat([wide.arithmetic(c, "ddiv", a, b)])
     if name in ("barrier", "fence"):
         return _fence(c, inst, threads=name == "barrier")
     if name == "high_product":

@@ -7,7 +7,7 @@
 // Provides *: __hw_wide_trunc __hw_wide_floor __hw_wide_ceil __hw_wide_rint __hw_wide_round __hw_wide_maxnum
 // Provides *: __hw_wide_minnum __hw_float_round __hw_float_fma __hw_float_ldexp __hw_wide_ldexp __hw_wide_fma
 // Provides *: __hw_wide_fma_near __hw_double_fma_near __hw_float_fma_near
-// Provides *: __hw_float_div __hw_float_sqrt __hw_double_fma __hw_half_round
+// Provides *: __hw_float_div __hw_float_sqrt __hw_double_fma __hw_half_round __hw_wide_fdiv
 // Provides *: __hw_popcount __hw_clz __hw_ctz __hw_reverse __hw_printf_record
 #include "../internal.h"
 
@@ -187,6 +187,28 @@ FUNCTION double __hw_wide_fma(double a, double b, double c) {
   }
   int half_e = e >> 1;
   return result * __hw_wide_power(half_e) * __hw_wide_power(e - half_e);
+}
+
+/* The quotient of double. IL's rounds to the nearest unless a step falls below the normal range; then it is computed of
+   the significands, and rounded as an integer where the quotient itself is below. */
+double __hw_vliw_ddiv(double a, double b) __attribute__((const));
+FUNCTION double __hw_wide_fdiv(double a, double b) {
+  double quotient = __hw_vliw_ddiv(a, b);
+  if (!(MAGNITUDE(quotient) < 0x1p-900) || a == 0.0 || !(MAGNITUDE(b) < INFINITY)) return quotient;
+  int ea, eb;
+  a = MAGNITUDE(__hw_significand(a, &ea));
+  b = MAGNITUDE(__hw_significand(b, &eb));
+  double q = __hw_vliw_ddiv(a, b), product = q * b;
+  double left = (a - product) - __hw_lost(q, b, product, __hw_upper_half(q), __hw_upper_half(b));
+  ulong sign = as_ulong(quotient) & 0x8000000000000000ul, scale = (ulong)(ea - eb) << 52;
+  ulong down = as_ulong(q) - (left < 0.0 ? 1 : 0); /* rounded towards zero */
+  int exponent = (int)(HIGH(down) >> 20) + ea - eb; /* with its bias: 0 and below are not normal */
+  if (exponent > 0) return as_double(sign | (as_ulong(q) + scale));
+  ulong digits = (down & 0xFFFFFFFFFFFFFul) | 0x10000000000000ul;
+  int shift = exponent < -58 ? 59 : 1 - exponent;
+  ulong kept = digits >> shift, rest = digits - (kept << shift), half_unit = 1ul << (shift - 1);
+  bool up = rest > half_unit || (rest == half_unit && (left != 0.0 || (kept & 1) != 0));
+  return as_double(sign | (kept + (up ? 1 : 0)));
 }
 
 /* What the device library's own functions need of a fused multiply-add: that nothing of the product is lost before the
