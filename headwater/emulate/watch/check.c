@@ -11,9 +11,9 @@ static void end_group(struct context *c, struct team *t) {
     struct recorder *first = recorder_of(c, t, 0);
     for (u32 n = 1; n < t->begun; n++) {
         struct recorder *r = recorder_of(c, t, n);
-        if (r->epoch == first->epoch) continue;
-        struct recorder *more = r->epoch > first->epoch ? r : first, *less = r->epoch > first->epoch ? first : r;
-        report(c, BARRIER_MISSED, 0, less->tag, 0, more->tag, 0, more->epoch);
+        if (r->passed == first->passed) continue;
+        struct recorder *more = r->passed > first->passed ? r : first, *less = r->passed > first->passed ? first : r;
+        report(c, BARRIER_MISSED, 0, less->tag, 0, more->tag, 0, more->passed);
         break;
     }
     t->open = 0;
@@ -58,7 +58,7 @@ HIDDEN void hw_begin(struct wave *w) {
     u64 group = w->group[0] + block->groups[0] * (w->group[1] + block->groups[1] * w->group[2]);
     u64 number = group * c->waves + w->index;
     if (number >= MOST_WAVES) c->exhausted = 1;
-    *r = (struct recorder){number << 6, 0, t, c->in_step};
+    *r = (struct recorder){.tag = number << 6, .team = t, .in_step = c->in_step};
     t->begun = w->index + 1;
 }
 
@@ -75,15 +75,21 @@ HIDDEN void hw_barrier(struct wave *w, u64 pc, u64 exec) {
     u64 missing = w->exec & ~exec;
     if (missing && exec)
         report(c, BARRIER_LANES, pc, r->tag + __builtin_ctzll(missing), 0, r->tag + __builtin_ctzll(exec), 0, pc);
-    if (t->barrier_epoch != r->epoch) {
-        t->barrier_epoch = r->epoch;
+    if (t->barrier_epoch != r->passed) {
+        t->barrier_epoch = r->passed;
         t->barrier_pc = pc;
         t->barrier_tag = r->tag;
     } else if (t->barrier_pc != pc)
         report(c, BARRIER_PLACES, pc, r->tag, t->barrier_pc, t->barrier_tag, t->barrier_pc, pc);
-    r->epoch++;
+    const u64(*partial)[2] = (const void *)c->partial;
+    u32 orders = ORDERS_LOCAL | ORDERS_GLOBAL;
+    for (u64 n = 0; n < c->partial_count; n++)
+        if (partial[n][0] == pc) orders = partial[n][1];
+    r->passed++;
+    r->epoch += (orders & ORDERS_LOCAL) != 0;
+    r->global_epoch += (orders & ORDERS_GLOBAL) != 0;
     r->in_step = c->in_step;
-    if (r->epoch >= MOST_EPOCHS) c->exhausted = 1;
+    if (r->passed >= MOST_EPOCHS) c->exhausted = 1;
 }
 
 HIDDEN void hw_in_step(struct wave *w) { ((struct recorder *)w->hooks[1])->in_step = 1; }
@@ -257,7 +263,7 @@ SCALAR static inline int rows(struct wave *w, struct site *s, u32 number, u64 st
             if (offset + s->low[at] > range->bytes - (s->known[ROW] ? active : 16) * bytes) return 0;
         return 1;
     }
-    u64 fixed = (u64)number << SITE_SHIFT | (u64)r->epoch << EPOCH_SHIFT | (u64)rule << RULE_SHIFT;
+    u64 fixed = (u64)number << SITE_SHIFT | (u64)r->global_epoch << EPOCH_SHIFT | (u64)rule << RULE_SHIFT;
     if (rule >= h->record_shift || h->unwritten) return 0;
     u32 first_tag = r->tag - (w->index << 6), span = c->waves << 6, writes = facts & WRITES;
     if (s->known[ROW]) {
@@ -411,10 +417,11 @@ static void access_at(struct wave *w, struct site *s, u32 number, u32 wide, u64 
             if (!(facts & IN_LDS)) ((struct site_facts *)c->site_table)[number].facts |= IN_LDS;
         }
     }
+    u32 epoch = local ? r->epoch : r->global_epoch;
     struct access a = {.c = c, .state = s, .team = r->team,
-                       .identity = (u64)number << SITE_SHIFT | (u64)r->epoch << EPOCH_SHIFT,
+                       .identity = (u64)number << SITE_SHIFT | (u64)epoch << EPOCH_SHIFT,
                        .tag = r->tag, .first_tag = r->tag - (w->index << 6), .span = c->waves << 6,
-                       .epoch = r->epoch, .site = number, .flags = facts, .bytes = bytes, .local = local};
+                       .epoch = epoch, .site = number, .flags = facts, .bytes = bytes, .local = local};
     if (local) {
         a.shadow = &r->team->local;
         a.origin = w->lds;
@@ -622,8 +629,8 @@ HIDDEN void hw_scalar_access(struct wave *w, struct site *s, u32 number, u64 add
     u32 from = __builtin_ctzll(lanes), tag = r->tag + from, each = bytes >> c->granule_shift;
     if (is_forbidden(range, facts)) report(c, FORBIDDEN, number, tag, 0, 0, address, 0);
     struct access a = {.c = c, .shadow = (const struct shadow *)range->shadow, .state = s, .team = r->team, .origin = range->start,
-                       .identity = (u64)number << SITE_SHIFT | (u64)r->epoch << EPOCH_SHIFT, .tag = r->tag,
-                       .first_tag = r->tag - (w->index << 6), .span = c->waves << 6, .epoch = r->epoch, .site = number,
+                       .identity = (u64)number << SITE_SHIFT | (u64)r->global_epoch << EPOCH_SHIFT, .tag = r->tag,
+                       .first_tag = r->tag - (w->index << 6), .span = c->waves << 6, .epoch = r->global_epoch, .site = number,
                        .flags = facts & ~WRITES, .bytes = bytes};
     if (each && !run(&a, address - range->start, lanes >> from, tag, ALL_THE_SAME, each)) return;
     for (u64 left = lanes; left; left &= left - 1)

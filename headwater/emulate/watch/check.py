@@ -32,6 +32,7 @@ from headwater.errors import InternalError, OutOfMemoryError, SourceError, Span
 from headwater.native.faults import forbidden_hint
 from headwater.native.structure import Struct
 from headwater.opencl import units
+from headwater.opencl.barrier_fences import GLOBAL, LOCAL
 from headwater.opencl.check_findings import fault, sentences
 
 if TYPE_CHECKING:
@@ -135,6 +136,8 @@ _CONTEXT: Final = Struct(
     ("u32", "in_step", 1),  # groups are of one wavefront by declaration
     ("u32", "unaligned", 1),  # bytes of local memory that may be accessed at any address
     ("u32", "atomics", 1),  # there are atomic functions
+    ("u64", "partial", 1),  # barriers that order one kind of memory: addresses of instructions, each with `LOCAL` or
+    ("u64", "partial_count", 1),  # `GLOBAL` of `headwater.opencl.barrier_fences`; their number
 )
 _TEAM: Final = Struct(
     "team",
@@ -158,13 +161,14 @@ def c_header() -> str:
     others = ", ".join(_OTHER_ACCESSES)
     numbers = f"enum {{ {kinds} }};\nenum {{ {facts} }};\nenum {{ {others} }};\n"
     numbers += f"enum {{ GRANULES = {_GRANULES}, MANY = {_MANY}u, NO_READ = {_NO_READ}, NO_WRITE = {_NO_WRITE} }};\n"
+    numbers += f"enum {{ ORDERS_LOCAL = {LOCAL}, ORDERS_GLOBAL = {GLOBAL} }};\n"
     return numbers + "".join(one.declaration() for one in SHARED)
 
 
 class CheckObserver(Staged):
     """Writes code that reports to check.c."""
 
-    name = "check 20"
+    name = "check 21"
     library = ("check_records.h", "check_patterns.h", "check.c")
     takes_segments = False
     takes_values = True
@@ -176,6 +180,7 @@ class CheckObserver(Staged):
 
     def __init__(self) -> None:
         super().__init__()
+        self._barrier_addresses: list[int] = []
         self._leaders: dict[tuple[int, int, str, int], tuple[int, int]] = {}
         self._stores = 0
         """To local memory, so far."""
@@ -190,9 +195,14 @@ class CheckObserver(Staged):
 
     def facts(self) -> Any:
         """``written``: the numbers of the arguments through which may be written, None if they are not known;
-        ``still``: the sites that read through others."""
+        ``still``: the sites that read through others; ``barrier_addresses``: of the instructions."""
         written = None if self._written is None else sorted(self._written)
-        return {**super().facts(), "written": written, "still": sorted(self.still)}
+        places = sorted(set(self._barrier_addresses))
+        return {**super().facts(), "written": written, "still": sorted(self.still), "barrier_addresses": places}
+
+    def on_barrier(self, b: WaveBuilder, address: int, exec_: str) -> None:
+        super().on_barrier(b, address, exec_)
+        self._barrier_addresses.append(address)
 
     def _is_still(self, origin: AccessOrigin, site: int) -> bool:
         if origin.address not in self._known_still:
@@ -328,6 +338,18 @@ class CheckedFamily(ABC):
     def front(self, launch: Any) -> str:
         """The front end's IR of the kernel's program."""
 
+    def fences(self, launch: Any) -> dict[Span, int]:
+        """Of the program's source, see `barrier_fences`."""
+        from headwater.opencl.barrier_fences import barrier_fences
+
+        kernel = launch.kernel
+        if "barrier" not in kernel.program_source:
+            return {}
+        try:
+            return barrier_fences(self.front(launch), kernel.program_source, kernel.program_filename)
+        except SourceError:
+            return {}
+
     def source_places(self, launch: Any) -> AccessPlaces:
         """What the program's source has to say of accesses."""
         from headwater.opencl.access_locations import AccessPlaces, access_places
@@ -375,6 +397,7 @@ class Checker:
         self._site_table[launch.native.observed.get("still", []), 0] |= _STILL
         self._begins = self._beginnings(launch) if self._family.has_cmpxchg_loops else {}
         self._site_table[list(self._begins), 0] |= _ATOMIC
+        self._partial = self._partial_barriers(launch)
         self._findings = np.zeros(_ROOM, _FINDING.dtype)
         self._context = aligned_bytes(_CONTEXT.size_bytes)
         return [address(self._context) if n == CONTEXT_HOOK else 0 for n in range(8)]
@@ -424,6 +447,8 @@ class Checker:
             "in_step": int(self._family.in_step(launch)),
             "unaligned": self._family.unaligned(launch),
             "atomics": int(self._atomics),
+            "partial": address(self._partial) if len(self._partial) else 0,
+            "partial_count": len(self._partial),
         }
         self._context[:] = 0
         _CONTEXT.write(self._context, values)
@@ -505,6 +530,18 @@ class Checker:
         known |= padded.reshape(-1, each).any(1)
         if known.all():
             unwritten.written(self._family.host(extent))
+
+    def _partial_barriers(self, launch: WavefrontLaunch) -> Array:
+        """The rows of ``partial`` in `_CONTEXT`."""
+        addresses = launch.native.observed.get("barrier_addresses", [])
+        known = self._family.fences(launch) if addresses else {}
+        rows = []
+        for address_ in addresses if known else ():
+            place = self._family.place(launch, address_)
+            flags = _flags_at(known, place) if place is not None else 0
+            if flags in (LOCAL, GLOBAL):
+                rows.append((address_, flags))
+        return np.array(rows, np.uint64).reshape(-1, 2)
 
     # ---- what is no finding
 
@@ -627,7 +664,10 @@ class Checker:
         where = self._line(launch, earlier.address)
         message += f"\n    the other access: {where}" if where else ""
         same = self._group(tag) == self._group(other) and one["detail"] != _ELSEWHERE
-        return self._located(launch, site.address, message, self._family.order(launch, same))
+        hint = self._family.order(launch, same)
+        if same and len(self._partial):
+            hint = f"a barrier with CLK_{'LOCAL' if local else 'GLOBAL'}_MEM_FENCE between them orders them"
+        return self._located(launch, site.address, message, hint)
 
     def _barrier(self, launch: WavefrontLaunch, one: Any, who: str) -> str:
         other = self._who(launch, int(one["other_tag"]), short=True)
@@ -680,6 +720,16 @@ class Checker:
         mine = launch.kernel.program_filename
         file = mine if mine.endswith(f"/{place.file}") else place.file
         return units.line_of(launch.kernel.program_source, mine, file, place.line)
+
+
+def _flags_at(fences: dict[Span, int], place: Span) -> int:
+    """Which memory is ordered by the barriers at a place; 0: it is not known, or all."""
+    flags = 0
+    for other, orders in fences.items():
+        same = os.path.basename(other.file) == os.path.basename(place.file) and other.line == place.line
+        if same and place.column in (0, other.column):
+            flags |= orders
+    return flags
 
 
 def _site_table(sites: Sequence[Site]) -> Array:

@@ -37,8 +37,9 @@ typedef _Bool b8 __attribute__((ext_vector_type(8)));
 
 enum { BLOCK = 4 }; /* a granule's writer and its reader are in one cache line */
 
-/* `in_step`: the wavefront has been at a barrier of its own since the last one of the group. */
-struct recorder { u32 tag, epoch; struct team *team; u32 in_step; };
+/* `passed`: barriers; `epoch`, `global_epoch`: those of them that order local and global memory; `in_step`: the wavefront has been
+   at a barrier of its own since the last one of the group. */
+struct recorder { u32 tag, epoch, global_epoch, passed; struct team *team; u32 in_step; };
 
 enum { MOST_WORDS = 32 }; /* of 64 granules */
 /* Fields of a site's `known`. WORDS: how many words of `lines` describe the pattern's granules, from the LEAST address on up to
