@@ -45,5 +45,9 @@ def main(words: Sequence[str]) -> int:
         raise UsageError("cal run takes a program behind --", hint="headwater cal run -- ./program")
     from headwater.bridge import host
 
+    if args.device is not None:
+        from headwater.cal.boards import find_boards
+
+        find_boards(args.device)  # a name that there is not: the program may ask late, or not say what went wrong
     changes = library.environment(args.device)
     return host.run(program, {**changes, "HEADWATER_CHECK": "1"} if args.check else changes)

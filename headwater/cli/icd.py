@@ -84,6 +84,9 @@ def _run(devices: str | None, program: Sequence[str], *, check: bool, simulated:
 
     changes: dict[str, str] = {}
     if devices is not None:
+        from headwater.icd.server.devices import named
+
+        named(devices, "--devices")  # the program may ask late, or not say what went wrong
         changes["HEADWATER_ICD_DEVICES"] = devices
     if check:
         changes["HEADWATER_ICD_CHECK"] = "1"

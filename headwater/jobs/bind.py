@@ -187,6 +187,13 @@ def bind(name: str, slots: Sequence[Slot], request: Request, source: str = "") -
             [s for s in slots if s.name not in words],
             binding,
         )
+    if request.shape is not None and request.global_size and not binding.made:
+        asked = any(slot.role == "result" or (slot.name not in words and _is_size(slot)) for slot in slots)
+        if not asked:
+            raise UsageError(
+                f"--shape changes nothing: all arrays of {name} are given, and --global is",
+                hint="leave it out, or leave out the array that is to be made",
+            )
     _choose_outputs(slots, words, request, binding)
     if not any(slot.role == "result" for slot in slots):
         _choose_global(name, slots, base, request, binding, source)

@@ -50,7 +50,7 @@ def refuse_lds(kernel: str, device: str, nbytes: int) -> None:
     if nbytes:
         raise LaunchError(
             f"{kernel} cannot be given lds={nbytes} on {device}: local memory of which the launch says the size "
-            "is for machine code of GCN and CDNA chips",
+            "is for HIP, and for machine code of GCN and CDNA chips",
             hint="pass hw.Local(bytes) for a __local pointer argument",
         )
 

@@ -186,6 +186,13 @@ def test_what_does_not_fit_is_refused(here, words, message):
         opencl("float* a, uchar u", *words)
 
 
+def test_a_shape_that_changes_nothing_is_refused(here):
+    with pytest.raises(UsageError, match="--shape changes nothing: all arrays of k are given, and --global is"):
+        opencl("float* a, float v", "a.npy", "1", shape=(4,), global_size=(8,))
+    sized = opencl("float* a, int n", "a.npy", shape=(4,), global_size=(8,))
+    assert sized.values["n"] == 4
+
+
 def test_a_wrong_number_of_components_is_refused(here):
     with pytest.raises(UsageError, match="float4 takes 4 numbers, 3 given"):
         opencl("float* a, float4 v", "a.npy", "1,2,3")

@@ -51,16 +51,29 @@ _PROMISE_PROGRESS = {"cl_khr_subgroups"}
 
 
 def offered() -> list[tuple[Device, str]]:
-    """The devices in order, with the names that they were asked for by. DeviceError for a name that there is not."""
-    names = [name.strip() for name in os.environ.get(VARIABLE, "").split(",") if name.strip()]
+    """The devices in order, with the names that they were asked for by. DeviceError as `named`."""
+    return named(os.environ.get(VARIABLE, ""), VARIABLE)
+
+
+def named(text: str, where: str) -> list[tuple[Device, str]]:
+    """The devices that a list of names with commas means, with these: all, if there are none. DeviceError for a name
+    that there is not, and for a device of another platform; ``where`` the list stands."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         from headwater import chips
 
         names = ["cpu", *chips.names()]
     try:
-        return [(resolve(name), name) for name in names]
+        found = [(resolve(name), name) for name in names]
     except DeviceError as error:
-        raise DeviceError(f"{VARIABLE}: {error.message}", hint=error.hint) from None
+        raise DeviceError(f"{where}: {error.message}", hint=error.hint) from None
+    for device, name in found:
+        if device.kind not in ("cpu", "simulated"):
+            raise DeviceError(
+                f"{where}: {name!r} is a device of another OpenCL platform",
+                hint="offer cpu and simulated chips; programs find the other platform by themselves",
+            )
+    return found
 
 
 def descriptions(*, svm: bool) -> tuple[list[Device], list[Any]]:

@@ -21,6 +21,7 @@ from headwater.runtime.host.kernel import LaunchableKernel
 from headwater.runtime.host.launch import Grid
 from headwater.runtime.interface import DeviceProgram
 from headwater.runtime.shapes import Size, check_sizes, offset_of, sizes, three
+from headwater.runtime.values import refuse_lds
 
 if TYPE_CHECKING:
     from headwater.opencl.host import HostModule, KernelCode
@@ -92,6 +93,11 @@ class CpuKernel(LaunchableKernel):
         return module.access_lines(self.info.name)
 
     def make(self, global_size: Size, local_size: Size | None, offset: Size, check: bool, lds_bytes: int) -> CpuLaunch:
+        if lds_bytes:
+            from headwater.opencl.clang import is_hip
+
+            if not is_hip(self.options):  # OpenCL C has no such memory
+                refuse_lds(self.info.name, self.device.name, lds_bytes)
         whole = sizes(global_size, "global size")
         group = check_sizes(self.info, whole, local_size, self.options, MAX_GROUP_SIZE, lds_bytes)
         start = offset_of(offset, whole)

@@ -114,9 +114,10 @@ def test_more_than_the_chip_has_is_refused(kernel):
             kernel[(64,), (64,)](np.zeros((64, 2), np.uint32), 7, lds=wrong)
 
 
-def test_vliw_chips_have_none(kernel):
-    k = hw.compile("kernel void k(global int *o) { o[0] = 1; }", device="hd5870").k
-    with pytest.raises(LaunchError, match="cannot be given lds=4 on hd5870"):
+@pytest.mark.parametrize("device", ["hd5870", "cpu"])
+def test_vliw_chips_and_opencl_c_on_the_cpu_have_none(device):
+    k = hw.compile("kernel void k(global int *o) { o[0] = 1; }", device=device).k
+    with pytest.raises(LaunchError, match=f"cannot be given lds=4 on {device}"):
         k[1, None](np.zeros(1, np.int32), lds=4)
 
 
