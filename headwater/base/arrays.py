@@ -22,8 +22,14 @@ def view(value: object) -> tuple[Array, bool]:
     Taken: NumPy arrays, objects with ``__array_interface__`` or ``__dlpack__`` on the host, and the buffer protocol
     (``bytearray``, ``memoryview``, ``array.array``, ``mmap``). LaunchError for anything else.
     """
-    if isinstance(value, np.ndarray):
+    if type(value) is np.ndarray:
         return value, False
+    if isinstance(value, np.ndarray):  # those of subclasses take shape, or compare, in ways of their own
+        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            raise LaunchError(
+                "a kernel would take masked elements for values", hint="pass .filled(…), or .data if that is meant"
+            )
+        return value.view(np.ndarray), False
     if hasattr(value, "__array_interface__"):
         try:
             return np.asarray(value), False
@@ -77,6 +83,18 @@ def same_elements(one: Array, other: Array) -> bool:
     if one.flags.c_contiguous and other.flags.c_contiguous:
         return True
     return (one.shape, one.strides, one.itemsize) == (other.shape, other.strides, other.itemsize)
+
+
+def overlaps_itself(array: Array) -> bool:
+    """Whether elements of an array have bytes in common, as those of ``as_strided`` may; slices' never do. True as well
+    for rows that lie between each other's elements."""
+    reach = array.itemsize
+    for stride, count in sorted((abs(stride), count) for stride, count in zip(array.strides, array.shape, strict=True)):
+        if count > 1:
+            if stride < reach:
+                return array.size > 0
+            reach += stride * (count - 1)
+    return False
 
 
 def share_memory(one: Array, other: Array) -> bool:

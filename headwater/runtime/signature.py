@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.base.arrays import Array, describe, view
+from headwater.base.arrays import Array, describe, overlaps_itself, view
 from headwater.errors import LaunchError
 from headwater.runtime.images import Image
 from headwater.runtime.values import Local, Sampler
@@ -144,6 +144,13 @@ def check_array(arg: ArgInfo, position: int, array: Array, untyped: bool, writes
             position,
             "this array is read-only, and the kernel may write through the pointer",
             "pass a copy, or declare the argument const",
+        )
+    if writes and not array.flags.c_contiguous and overlaps_itself(array):
+        raise fail(
+            arg,
+            position,
+            "elements of this array lie in the same memory, and the kernel may write through the pointer",
+            "pass np.ascontiguousarray(…)",
         )
     wanted = element_dtype(arg)
     parsed = argument_type(arg)

@@ -150,3 +150,12 @@ def test_brook_in_a_queue_reads_arrays_as_its_earlier_launches_left_them(device,
     brook.f(x[part], out=result, device=device, queue=queue)
     queue.wait()
     np.testing.assert_array_equal(result.read(), np.full(32, 2, np.float32))
+
+
+@pytest.mark.parametrize("device", ["cpu", "vega64", "hd5870"])
+def test_arrays_of_numpys_subclasses_are_taken_as_their_memory(device):
+    k = hw.compile("kernel void k(global int *x) { x[get_global_id(0)] += 1; }", device=device).k
+    for made in (np.ma.masked_array, np.asmatrix, lambda array: array.view(type("Other", (np.ndarray,), {}))):
+        memory = np.zeros(16, np.int32)
+        k[(16,), None](made(memory))
+        assert (memory == 1).all()

@@ -302,6 +302,9 @@ def test_wrong_number_of_arguments(built) -> None:
         (Local(4), "an array is expected, Local given"),
         (bytearray(63), "63 bytes are not a whole number"),
         (b"1234", "read-only"),
+        (np.lib.stride_tricks.as_strided(np.zeros(65, np.float32), (64,), (0,)), "lie in the same memory"),
+        (np.lib.stride_tricks.as_strided(np.zeros(65, np.float32), (63, 2), (4, 4)), "lie in the same memory"),
+        (np.ma.masked_array(np.zeros(64, np.float32), [True] * 64), "would take masked elements for values"),
     ],
 )
 def test_wrong_arrays_are_explained(built, value, message) -> None:
