@@ -202,12 +202,13 @@ class CpuLaunch:
     def _watched(self, task: Task) -> tuple[int, int]:
         """Run a kernel in the main thread, so that Ctrl-C gets out of it; when it began and ended."""
         interrupt.begin(task)
-        start = _now()
+        start, raised = _now(), True
         try:
             self._entry(task.block_address, task.args_address, scratch_address(task.block[launch_block.SCRATCH_BYTES]))
+            raised = False
         finally:
             end = _now()
-            interrupt.end(task)
+            interrupt.end(task, raised)
         return start, end
 
     def _with_help(self, task: Task, args: Sequence[Any]) -> tuple[int, int]:
@@ -217,12 +218,13 @@ class CpuLaunch:
         if watched:
             interrupt.begin(task)
         self.access_modes.begins(task, leads=True)
-        start = _now()
+        start, raised = _now(), True
         try:
             _pool.pool().lead(task, self.threads - 1, self._cost // self.threads)
+            raised = False
         finally:
             if watched:
-                interrupt.end(task)
+                interrupt.end(task, raised)
         end = _now()
         self._cost = (end - start) * (1 + int(task.block[launch_block.JOINED]))
         self.access_modes.ended(task, leads=True)

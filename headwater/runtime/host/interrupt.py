@@ -36,13 +36,14 @@ def begin(task: Task) -> None:
         _previous = previous
 
 
-def end(task: Task) -> None:
-    """Stop watching; KeyboardInterrupt if the task was stopped, unless Python's own handler raises it first."""
+def end(task: Task, raised: bool) -> None:
+    """Stop watching; KeyboardInterrupt if the task was stopped, unless a signal's handler has ``raised`` something,
+    which goes on its way."""
     global _running
     assert _set_descriptor is not None
     _running = None
     _set_descriptor(_previous, warn_on_full_buffer=_previous >= 0)
-    if task.block[STOP]:
+    if task.block[STOP] and not raised:
         raise KeyboardInterrupt
 
 

@@ -570,6 +570,23 @@ def test_ctrl_c_stops_an_endless_kernel_and_the_process_goes_on(built, queued) -
     assert out[0] == 7
 
 
+@pytest.mark.parametrize("items", [(1,), (4,)])
+def test_what_a_signals_handler_raises_goes_on_its_way(built, items) -> None:
+    def handler(number: int, frame: object) -> None:
+        raise TimeoutError("enough")
+
+    out = np.zeros(1, np.int32)
+    before = signal.signal(signal.SIGINT, handler)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        with pytest.raises(TimeoutError, match="enough"):
+            launch(built, "spin", items, (1,), out, -1)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+
+
 def test_event_times_and_timeout(built) -> None:
     out = np.zeros(1, np.int32)
     event = launch(built, "spin", (1,), (1,), out, -1, queue=Queue("cpu"))
