@@ -32,8 +32,8 @@ RECORDS: dict[str, Fields] = {
     ),
 }  # fmt: skip
 """What messages are made of. A launch's ``arguments`` hold, one after the other: of a buffer its offset in the arena,
-its bytes and, for servers that check launches, what `MEMORY` says, else 0 (3 u64); of ``__local`` memory its bytes
-(u64); of a value its bytes; of an image what `IMAGE` says; of a sampler a u32 of `SAMPLER`."""
+its bytes and, if the server checks launches, what `MEMORY` says (2 or 3 u64); of ``__local`` memory its bytes (u64); of
+a value its bytes; of an image what `IMAGE` says; of a sampler a u32 of `SAMPLER`."""
 
 MEMORY = {"no_write": 1, "no_read": 2, "unwritten": 4, "serial": 8}
 """Bits of what a host says of a buffer: kernels may not write it, may not read it, nobody but the server's launches

@@ -94,12 +94,14 @@ class Kernel:
         self._arena = arena
         self._prepared: dict[tuple[Any, ...], PreparedOnHost] = {}
         self._known: dict[bytes, list[Any]] = {}
+        self._check = True if checks() else None
+        words = 3 if self._check else 2
         codes, self._makers = [], []
         makers: list[tuple[int, Maker]] = []
         for arg in kernel.info.args:
             if arg.kind in ("buffer", "constant"):
-                codes.append("QQQ")
-                makers.append((3, self._buffer))
+                codes.append("Q" * words)
+                makers.append((words, self._buffer))
             elif arg.kind == "local":
                 codes.append("Q")
                 makers.append((1, Local))
@@ -115,7 +117,6 @@ class Kernel:
                 makers.append((1, make))
         self._layout = struct.Struct("<" + "".join(codes))
         self._makers = makers
-        self._check = True if checks() else None
 
     def prepared(self, sizes: tuple[Any, ...]) -> PreparedOnHost:
         """The kernel for a launch's sizes, as `launch` has them."""
@@ -146,7 +147,7 @@ class Kernel:
             self._known[data] = known
         return known
 
-    def _buffer(self, where: tuple[int, int, int]) -> Any:
+    def _buffer(self, where: tuple[int, ...]) -> Any:
         part = self._arena.part(*where[:2])
         if part is None:
             return None

@@ -134,7 +134,7 @@ static cl_int set_buffer(cl_kernel kernel, cl_uint index, char *place, size_t si
     where[1] = mem->size;
     where[2] = hw_checks ? hw_told_of(mem, 0) : 0;
   }
-  memcpy(place, where, sizeof where);
+  memcpy(place, where, kernel->shape->arguments[index].room);
   kernel->mems[index] = mem;
   return CL_SUCCESS;
 }
@@ -277,7 +277,7 @@ cl_int CL_API_CALL clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, con
     where[0] = (uint64_t)((const char *)value - hw_arena.base);
     where[1] = svm.offset + svm.bytes - where[0];
   }
-  memcpy(kernel->arguments + argument->place, where, sizeof where);
+  memcpy(kernel->arguments + argument->place, where, argument->room);
   kernel->mems[index] = NULL;
   set_given(kernel, index);
   return CL_SUCCESS;

@@ -237,7 +237,7 @@ static uint32_t argument_room(const struct argument *argument) {
   switch (argument->kind) {
   case HW_KIND_BUFFER:
   case HW_KIND_CONSTANT:
-    return 24;
+    return hw_checks ? 24 : 16;
   case HW_KIND_LOCAL:
     return 8;
   case HW_KIND_IMAGE:
