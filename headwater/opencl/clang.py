@@ -540,6 +540,10 @@ def _others(messages: str, first: re.Match[str]) -> str:
 
 
 def _hint(message: str) -> str:
+    unknown = re.search(r"unknown type name '(\w+)'", message)
+    if unknown and (fixed := _STDINT.fullmatch(unknown[1])):  # clang would propose int8, a vector, for int8_t
+        own = fixed[1] + {"8": "char", "16": "short", "32": "int", "64": "long"}[fixed[2]]
+        return f"OpenCL C calls it {own}: -D {unknown[1]}={own}"
     suggestion = re.search(r"did you mean '(.+?)'\?", message)
     if suggestion:
         return f"did you mean {suggestion[1]}?"
@@ -560,7 +564,22 @@ def _hint(message: str) -> str:
         close = difflib.get_close_matches(name, BUILTINS, 1, 0.8)
         by_option = f"if it is a macro that the host defines: -D {name}=VALUE" if name.isupper() else ""
         return f"did you mean {close[0]}?" if close else by_option
-    return ""
+    return _type_hint(unknown[1]) if unknown else ""
+
+
+_LATER_TYPE = re.compile(r"memory_(?:order|scope)|queue_t|clk_event_t|ndrange_t|reserve_id_t")
+_STDINT = re.compile(r"(u?)int(8|16|32|64)_t")
+
+
+def _type_hint(name: str) -> str:
+    """What a type that is not known may be."""
+    if _LATER_TYPE.fullmatch(name):
+        return "it belongs to another version of OpenCL C: -cl-std=CL3.0"
+    import difflib
+
+    types = [f"{scalar}{width}" for scalar in _SCALARS for width in ("", 2, 3, 4, 8, 16) if " " not in scalar]
+    close = difflib.get_close_matches(name, types, 1, 0.75)
+    return f"did you mean {close[0]}?" if close else f"if the host says what it is: -D {name}=float, for instance"
 
 
 # ---------------------------------------------------------------------------------------------- kernel arguments

@@ -90,6 +90,22 @@ def test_a_missing_macro_is_hinted_at():
     assert caught.value.hint == "if it is a macro that the host defines: -D BLOCK_SIZE=VALUE"
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("T", "if the host says what it is: -D T=float, for instance"),
+        ("uint32_t", "OpenCL C calls it uint: -D uint32_t=uint"),
+        ("int8_t", "OpenCL C calls it char: -D int8_t=char"),
+        ("flaot4", "did you mean float4?"),
+        ("atomic_int", "needs -cl-std=CL2.0 or CL3.0"),
+    ],
+)
+def test_what_an_unknown_type_may_be(name, hint):
+    with pytest.raises(SourceError, match=f"unknown type name '{name}'") as caught:
+        compile_to_ir(f"kernel void k(global {name} *a) {{}}", "k.cl")
+    assert caught.value.hint == hint
+
+
 def test_version_hint_for_newer_functions():
     with pytest.raises(SourceError, match=r"-cl-std=CL2\.0"):
         compile_to_ir("kernel void k(global int *a) { a[0] = work_group_reduce_add(a[1]); }", "k.cl")
