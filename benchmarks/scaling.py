@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scaling_programs import PROGRAMS, Program
+from headwater.base.garbage import uncollected
 from headwater.base.recursion import FRAMES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -142,7 +143,8 @@ def measure(name: str, scale: int, device: str, commands: Sequence[str], report:
 
     def here(_self: object, function: str, *args: Any, **named: Any) -> Any:
         module, _, called = function.rpartition(":")
-        return getattr(import_module(f"headwater.{module}"), called)(*args, **named)
+        with uncollected():  # as the compiler process does
+            return getattr(import_module(f"headwater.{module}"), called)(*args, **named)
 
     worker.Worker.call = here  # type: ignore[method-assign]
     worker.call_concurrently = lambda function, calls, **named: [here(None, function, *a, **named) for a in calls]

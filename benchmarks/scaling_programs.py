@@ -224,8 +224,8 @@ def _il_loops(n: int) -> str:
 
 
 def _il_nested_loops(n: int) -> str:
-    """Each with a counter of its own."""
-    opened = "mov r{0}.x, l0.y\nwhileloop\nige r4.x, r{0}.x, l0.x\nbreak_logicalnz r4.x\niadd r1.x, r1.x, r{0}.x\n"
+    """Each with a counter of its own; none is entered, since emulated chips hold 32 at a time."""
+    opened = "mov r{0}.x, l0.y\nwhileloop\nige r4.x, r{0}.x, r2.x\nbreak_logicalnz r4.x\niadd r1.x, r1.x, r{0}.x\n"
     closed = "iadd r{0}.x, r{0}.x, l0.y\nendloop\n"
     numbers = range(10, n + 10)
     return _il("".join(opened.format(k) for k in numbers) + "".join(closed.format(k) for k in reversed(numbers)))
@@ -280,8 +280,9 @@ def _brook_loops(n: int) -> str:
 
 
 def _brook_nested_loops(n: int) -> str:
+    """None is entered, since emulated chips hold 32 at a time."""
     opened = "".join(f"  int i{k};\n" for k in range(n))
-    opened += "".join(f"  for (i{k} = 0; i{k} < 2; i{k} = i{k} + 1) {{ x = x * 0.5f + y;\n" for k in range(n))
+    opened += "".join(f"  for (i{k} = 0; i{k} < (int) b; i{k} = i{k} + 1) {{ x = x * 0.5f + y;\n" for k in range(n))
     return _brook(opened + "}" * n + "\n")
 
 

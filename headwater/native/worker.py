@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from headwater.base import cache, temporary
+from headwater.base.garbage import uncollected
 from headwater.base.messages import receive, send
 from headwater.base.recursion import FRAMES
 from headwater.errors import HeadwaterError, InternalError, ResourceError
@@ -223,7 +224,8 @@ def _answer(module: str) -> None:
         try:
             module, _, name = function.partition(":")
             where = import_module(f"headwater.{module}")
-            answer = ("value", getattr(where, name)(*args, **named))
+            with uncollected():
+                answer = ("value", getattr(where, name)(*args, **named))
         except HeadwaterError as error:
             answer = ("error", error)
         except MemoryError:

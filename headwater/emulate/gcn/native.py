@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.base import cache
 from headwater.base.freshness import native_state, state_of
+from headwater.base.garbage import uncollected
 from headwater.emulate.wave.support import has_avx512, support
 
 if TYPE_CHECKING:
@@ -76,8 +77,9 @@ def _build(code: CodeObject, name: str, full: bool, observer: Observer | None) -
 
     # The compiler process gets ready for this machine's code while the kernel is translated.
     threading.Thread(target=_prepare, args=(WORKER,), daemon=True).start()
-    made = translate_kernel(code, name, Options(full=full, avx512=has_avx512(), observer=observer))
-    modules = made.modules(min(thread_count(), MOST_WORKERS))
+    with uncollected():
+        made = translate_kernel(code, name, Options(full=full, avx512=has_avx512(), observer=observer))
+        modules = made.modules(min(thread_count(), MOST_WORKERS))
     compiled = call_concurrently(
         "emulate.wave.codegen:compile_wave",
         [(module, made.instruction_count) for module in modules],

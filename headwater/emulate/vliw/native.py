@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.base import cache
 from headwater.base.freshness import native_state, state_of
+from headwater.base.garbage import uncollected
 from headwater.emulate.vliw.bindings import Bindings, Name
 from headwater.emulate.vliw.kernel import Kernel
 from headwater.emulate.vliw.layout import c_header
@@ -72,7 +73,8 @@ def _build(kernel: Kernel, bindings: Bindings, full: bool, observer: Observer | 
     from headwater.native.worker import WORKER
 
     WORKER.start("emulate.wave.codegen")
-    made = translate(kernel, bindings, Options(has_avx512(), full, flushing=has_avx512(), observer=observer))
+    with uncollected():
+        made = translate(kernel, bindings, Options(has_avx512(), full, flushing=has_avx512(), observer=observer))
     compiled: bytes = WORKER.call("emulate.wave.codegen:compile_wave", made.text, made.size)
     facts = {
         "frame_bytes": made.frame_bytes,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from headwater.base.garbage import uncollected
 from headwater.chips.vliw_isas import GENERATION_OF_TARGET, TRAITS, Traits
 from headwater.errors import CodeObjectError
 from headwater.isa.gcn.objects import KernelArg
@@ -94,4 +95,5 @@ class ShaderImage:
 
 @lru_cache(64)
 def _shader(code: bytes, generation: str) -> Shader:
-    return decode(code, generation)
+    with uncollected():
+        return decode(code, generation)

@@ -19,6 +19,7 @@ import numpy as np
 
 from headwater.base import cache
 from headwater.base.arrays import Array, contiguous_address
+from headwater.base.garbage import uncollected
 from headwater.base.version import VERSION
 from headwater.brook import model
 from headwater.brook.model import BrookModule, BrookSignature, Parameter
@@ -80,7 +81,8 @@ def translate(source: str, filename: str, options: str = "", target: Device | No
         target.expect_source()
     from headwater.brook import translate as translate_source
 
-    module: BrookModule = translate_source(source, filename, options)
+    with uncollected():
+        module: BrookModule = translate_source(source, filename, options)
     store.put(key, {"module.json": module.to_json().encode()})
     return module
 

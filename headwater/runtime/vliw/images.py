@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.base import cache
 from headwater.base.freshness import code_state
+from headwater.base.garbage import uncollected
 from headwater.errors import InternalError
 from headwater.isa.vliw.image import ShaderImage
 
@@ -62,11 +63,12 @@ def _compiled(text: str, chip: Chip, filename: str, program: Program | None) -> 
     from headwater.isa.vliw.compiler import compile_program
     from headwater.isa.vliw.encode import encode
 
-    parsed = program if program is not None else parse(text, filename)
-    try:
-        made = compile_program(parsed, chip, filename)
-    except AssertionError as error:  # a pass's own check of what it made
-        raise InternalError(f"the compiler made wrong code of {filename} for {chip.name}: {error}") from error
-    facts = {name: getattr(made, name) for name in _KEPT}
-    facts["constant_buffers"] = made.constant_buffers
-    return {_FACTS: json.dumps(facts).encode(), _CODE: encode(made.shader)}
+    with uncollected():
+        parsed = program if program is not None else parse(text, filename)
+        try:
+            made = compile_program(parsed, chip, filename)
+        except AssertionError as error:  # a pass's own check of what it made
+            raise InternalError(f"the compiler made wrong code of {filename} for {chip.name}: {error}") from error
+        facts = {name: getattr(made, name) for name in _KEPT}
+        facts["constant_buffers"] = made.constant_buffers
+        return {_FACTS: json.dumps(facts).encode(), _CODE: encode(made.shader)}

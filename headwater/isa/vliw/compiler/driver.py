@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
@@ -122,6 +123,7 @@ def _fitted(program: Program, facts: Facts, target: Target, filename: str, chip:
             break
         spilled = more
         share /= 2  # what is read back must not all be there at once
+        gc.collect()  # attempts before this one, also where the collector waits
         made = _Attempt(variables, *variables.copied(), spilled, share)
     while factor > 1 and excess <= 0 and len(spilled) - too_few > len(spilled) // _SPILL_PRECISION:
         fewer = spill.choose(lengths, (too_few + len(spilled)) // 2, frozenset())
