@@ -159,7 +159,8 @@ def positive(text: str | None, option: str, *, zero: bool = False) -> float | No
     except ValueError:
         number = -1.0
     if not (0 < number < float("inf") or (zero and number == 0)):
-        raise UsageError(f"{option} takes a number greater than 0, not {text.strip()!r}")
+        least = "of 0 or more" if zero else "greater than 0"
+        raise UsageError(f"{option} takes a number {least}, not {text.strip()!r}")
     return number
 
 

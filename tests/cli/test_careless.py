@@ -184,6 +184,8 @@ def test_options_that_would_do_nothing_are_refused(folder, headwater):
     (folder / "k.cl").write_text(FILL_CL)
     assert "add --time" in headwater("run", "k.cl", "zeros:9", "--repeat", "3").err
     assert "--tolerance is that of --verify" in headwater("run", "k.cl", "zeros:9", "--tolerance", "1").err
+    wrong = headwater("run", "k.cl", "zeros:9", "--verify", "cpu", "--tolerance", "-1")
+    assert "--tolerance takes a number of 0 or more, not '-1'" in wrong.err
     assert "--pixel goes with --counts" in headwater("analyze", "k.cl", "-d", "vega64", "--pixel").err
 
 
