@@ -33,6 +33,8 @@ def finish_suspensions(ctx: Lowering) -> int:
     not with what is live.
     """
     writer, labels = ctx.writer, ctx.suspensions.labels
+    if not labels:
+        return _whole(ctx.plan.private_frame_bytes)
     live = writer.live_in()
     kept = [live[resume] for _, resume in labels]
     saved = _unsaved(writer.blocks, dict(labels), live)
@@ -60,6 +62,11 @@ def finish_suspensions(ctx: Lowering) -> int:
             ]
         blocks[suspend].lines = [*save, f"  ret i32 {number}"]
         blocks[resume].lines = restore + blocks[resume].lines
+    return _whole(frame_bytes)
+
+
+def _whole(frame_bytes: int) -> int:
+    """The bytes of a frame with those between it and the next."""
     return -(-frame_bytes // FRAME_ALIGN_BYTES) * FRAME_ALIGN_BYTES
 
 

@@ -401,14 +401,15 @@ class _Block:
         """Registers that an operation frees, less those that it takes."""
         remaining, inside = self.scheduler.remaining, self.scheduler.inside
         found = 0
-        seen: list[Value] = []
+        reads: dict[Value, int] = {}
         for ref, _, _ in op.uses:
-            if type(ref) is Value and ref not in seen:
-                seen.append(ref)
-                if remaining.get(ref, 0) == sum(1 for use in op.uses if use.ref is ref):
-                    found += 1
-        for value in op.results:
-            if value is not None and value not in inside:
+            if type(ref) is Value:
+                reads[ref] = reads.get(ref, 0) + 1
+        for value, count in reads.items():
+            if remaining.get(value, 0) == count:
+                found += 1
+        for result in op.results:
+            if result is not None and result not in inside:
                 found -= 1
         return found
 
