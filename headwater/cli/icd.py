@@ -35,7 +35,9 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("action", choices=["install", "uninstall", "status", "run"], help="what to do")
     parser.add_argument("--vendors", metavar="DIR", help="the directory of .icd files, if not the usual one")
     parser.add_argument("--devices", metavar="LIST", help="run: the devices to offer, such as vega64,cpu")
-    parser.add_argument("--check", action="store_true", help="run: find accesses out of bounds and divergent barriers")
+    parser.add_argument(
+        "--check", action="store_true", help="run: find accesses out of bounds, races, reads of unwritten memory"
+    )
     parser.add_argument(
         "--simulated-time",
         action="store_true",

@@ -5,6 +5,7 @@ The machine code of a barrier does not show it; `headwater.emulate.watch.check` 
 
 from __future__ import annotations
 
+import os
 import re
 
 from headwater.errors import Span
@@ -45,4 +46,14 @@ def barrier_fences(ir: str, source: str, filename: str) -> dict[Span, int]:
     return {place: flags for place, flags in found.items() if flags | fenced != LOCAL | GLOBAL}
 
 
-__all__ = ["GLOBAL", "LOCAL", "barrier_fences"]
+def flags_at(fences: dict[Span, int], place: Span) -> int:
+    """Which memory is ordered by the barriers at a place, which may have no column; 0: it is not known, or all."""
+    flags = 0
+    for other, orders in fences.items():
+        same = os.path.basename(other.file) == os.path.basename(place.file) and other.line == place.line
+        if same and place.column in (0, other.column):
+            flags |= orders
+    return flags
+
+
+__all__ = ["GLOBAL", "LOCAL", "barrier_fences", "flags_at"]

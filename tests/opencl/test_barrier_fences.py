@@ -74,6 +74,23 @@ def test_a_barrier_orders_what_its_flags_name(device):
     assert run(program, "ordered") == ""
 
 
+@hw.kernel
+def reversed_by(x: hw.array(hw.int32), wide: hw.int32):
+    i = hw.local_id(0)
+    x[i] = i
+    if wide:
+        hw.barrier(global_memory=True)
+    else:
+        hw.barrier()
+    x[64 + i] = x[63 - i]
+
+
+def test_a_kernel_in_python_is_told_its_own_flag():
+    reversed_by[(64,), (64,)](np.zeros(128, np.int32), 1, device="vega64", check=True)
+    with pytest.raises(hw.KernelFault, match="hint: a barrier with global_memory=True between them"):
+        reversed_by[(64,), (64,)](np.zeros(128, np.int32), 0, device="vega64", check=True)
+
+
 def test_a_fence_orders_with_any_barrier():
     program = hw.compile(FENCED, device="vega64")
     assert run(program, "by_local") == ""

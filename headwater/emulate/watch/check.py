@@ -32,7 +32,7 @@ from headwater.errors import InternalError, OutOfMemoryError, SourceError, Span
 from headwater.native.faults import forbidden_hint
 from headwater.native.structure import Struct
 from headwater.opencl import units
-from headwater.opencl.barrier_fences import GLOBAL, LOCAL
+from headwater.opencl.barrier_fences import GLOBAL, LOCAL, flags_at
 from headwater.opencl.check_findings import fault, sentences
 
 if TYPE_CHECKING:
@@ -538,7 +538,7 @@ class Checker:
         rows = []
         for address_ in addresses if known else ():
             place = self._family.place(launch, address_)
-            flags = _flags_at(known, place) if place is not None else 0
+            flags = flags_at(known, place) if place is not None else 0
             if flags in (LOCAL, GLOBAL):
                 rows.append((address_, flags))
         return np.array(rows, np.uint64).reshape(-1, 2)
@@ -666,8 +666,15 @@ class Checker:
         same = self._group(tag) == self._group(other) and one["detail"] != _ELSEWHERE
         hint = self._family.order(launch, same)
         if same and len(self._partial):
-            hint = f"a barrier with CLK_{'LOCAL' if local else 'GLOBAL'}_MEM_FENCE between them orders them"
+            hint = f"a barrier with {self._flag(launch, site, local)} between them orders them"
         return self._located(launch, site.address, message, hint)
+
+    def _flag(self, launch: WavefrontLaunch, site: Site, local: bool) -> str:
+        """What a barrier's flags call memory, in the language of an access."""
+        place = self._family.place(launch, site.address)
+        if place is not None and place.file.endswith(".py"):
+            return "global_memory=True"  # local memory is ordered by all
+        return f"CLK_{'LOCAL' if local else 'GLOBAL'}_MEM_FENCE"
 
     def _barrier(self, launch: WavefrontLaunch, one: Any, who: str) -> str:
         other = self._who(launch, int(one["other_tag"]), short=True)
@@ -720,16 +727,6 @@ class Checker:
         mine = launch.kernel.program_filename
         file = mine if mine.endswith(f"/{place.file}") else place.file
         return units.line_of(launch.kernel.program_source, mine, file, place.line)
-
-
-def _flags_at(fences: dict[Span, int], place: Span) -> int:
-    """Which memory is ordered by the barriers at a place; 0: it is not known, or all."""
-    flags = 0
-    for other, orders in fences.items():
-        same = os.path.basename(other.file) == os.path.basename(place.file) and other.line == place.line
-        if same and place.column in (0, other.column):
-            flags |= orders
-    return flags
 
 
 def _site_table(sites: Sequence[Site]) -> Array:
