@@ -29,6 +29,7 @@ from headwater.llvm.modules import (
     quick_machine,
 )
 from headwater.llvm.passes.bit_vectors import without_bit_vectors
+from headwater.llvm.passes.demanded_components import with_demanded_components
 from headwater.llvm.passes.index_constants import constants_outside
 from headwater.llvm.passes.inlining import inlined
 from headwater.llvm.passes.selected_values import chosen_once
@@ -70,6 +71,8 @@ whether the rest takes nothing for granted that is not so."""
 ID_RANGE = "range(i64 0, 2147483648)"
 """Work-item ids and sizes are below 2^31: the launcher refuses larger launches, so 32-bit index arithmetic is exact."""
 
+_MANY_PHIS = 1_000
+"""Branches times insertions into vectors, from which on they are looked through: as many phis there may be."""
 _OPAQUE_TYPES = {"Image": "ptr addrspace(1)", "Sampler": "i32", "Event": "i64"}
 """What becomes of types that only SPIR-V has, by the ends of their names."""
 
@@ -140,12 +143,16 @@ def prepare(text: str, kernel: str) -> tuple[str, KernelFacts]:
     first.add_global_dead_code_eliminate_pass()  # what only other kernels call is not worth inlining
     first.add_always_inliner_pass()
     first.add_global_dead_code_eliminate_pass()
-    if len(text) >= LARGE_TEXT:
+    large, branched = len(text) >= LARGE_TEXT, text.count("br i1 ") * text.count(" insertelement ") >= _MANY_PHIS
+    if large or branched:
         first.add_sroa_pass()
     first.run(module, builder)
-    if len(text) >= LARGE_TEXT:
+    if large or branched:
         values = Module(str(module))
-        module = parse(str(values)) if with_single_components(values) else module
+        changed = with_demanded_components(values) if branched else False
+        if large:
+            changed |= with_single_components(values)
+        module = parse(str(values)) if changed else module
     simplify = builder.getFunctionPassManager()
     for function in module.functions:
         if not function.is_declaration:

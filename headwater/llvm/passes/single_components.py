@@ -21,7 +21,7 @@ def with_single_components(module: Module) -> bool:
 
 
 def _function(body: Body) -> bool:
-    vectors = {inst.name: inst for _, inst in body.having(*BINARY, "bitcast", within=" <") if _by_component(inst)}
+    vectors = {inst.name: inst for _, inst in body.having(*BINARY, "bitcast", within=" <") if by_component(inst)}
     if not vectors:
         return False
     places: dict[str, int] = {}
@@ -32,7 +32,7 @@ def _function(body: Body) -> bool:
         if result in vectors:
             places[result] = number
             continue
-        taken = _taken(body, number) if operation in ("extractelement", "shufflevector") else None
+        taken = taken_components(body, number) if operation in ("extractelement", "shufflevector") else None
         if taken is None:
             taken = dict.fromkeys(names_in(line), _ALL)
         for name, components in taken.items():
@@ -50,14 +50,14 @@ def _function(body: Body) -> bool:
     return body.replace({places[name]: _scalar(vectors[name], component, single) for name, component in single.items()})
 
 
-def _by_component(inst: Inst) -> bool:
+def by_component(inst: Inst) -> bool:
     """Whether a component of the result depends on those of the operands with the same number."""
     return inst.ty.kind == "vec" and all(
         value.ty.kind == "vec" and value.ty.count == inst.ty.count for value in inst.args
     )
 
 
-def _taken(body: Body, number: int) -> dict[str, int] | None:
+def taken_components(body: Body, number: int) -> dict[str, int] | None:
     """The components that an instruction takes of each of its operands, where they are known."""
     inst = body.inst(number)
     assert inst is not None
