@@ -1,12 +1,9 @@
 """Operations on vectors of which one component is used are computed of that alone."""
 
-import ctypes
-
-import llvmlite.binding as llvm
 import numpy as np
+from llvm_runs import ran
 
 from headwater.llvm.ir import Module
-from headwater.llvm.modules import machine, parse
 from headwater.llvm.passes.single_components import with_single_components
 
 CHAIN = """
@@ -41,17 +38,9 @@ define void @f(ptr %p) {
 """
 
 
-def run(text: str) -> np.ndarray:
-    machine()  # what it initialises
-    target = llvm.Target.from_default_triple().create_target_machine()
-    engine = llvm.create_mcjit_compiler(parse(text), target)
-    engine.finalize_object()
-    raw = np.zeros(128, np.uint8)
-    data = raw[-raw.ctypes.data % 16 :][:96].view(np.uint32)
-    data[:4] = 0x3F800001, 0xBF812345, 0x40490FDB, 0x12345678
-    data[4:8] = np.float32([1.5, -2.25, 3.75, 0.5]).view(np.uint32)
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.get_function_address("f"))(data.ctypes.data)
-    return data.copy()
+MEMORY = np.zeros(24, np.uint32)
+MEMORY[:4] = 0x3F800001, 0xBF812345, 0x40490FDB, 0x12345678
+MEMORY[4:8] = np.float32([1.5, -2.25, 3.75, 0.5]).view(np.uint32)
 
 
 def test_one_component_is_computed_alone() -> None:
@@ -63,4 +52,4 @@ def test_one_component_is_computed_alone() -> None:
     assert " = lshr <4 x i32> " in text
     assert " = udiv <4 x i32> " in text
     assert not with_single_components(Module(text))
-    np.testing.assert_array_equal(run(text), run(CHAIN))
+    np.testing.assert_array_equal(ran(text, MEMORY), ran(CHAIN, MEMORY))

@@ -20,7 +20,6 @@ from headwater.emulate.watch import unwritten
 from headwater.errors import GroupSizeError, HeadwaterError, InternalError, OutOfMemoryError
 from headwater.icd.constants import CL
 from headwater.icd.protocol import DIMENSIONS, IMAGE, MEMORY, RECORDS, SAMPLER
-from headwater.native.faults import Forbidden
 from headwater.runtime.checking import NOT_CHECKED
 from headwater.runtime.host.kernel import LaunchableKernel, PreparedOnHost
 from headwater.runtime.images import CHANNEL_ORDERS, CHANNEL_TYPES, Image
@@ -46,7 +45,6 @@ _TYPES = {number: name for name, (number, _) in CHANNEL_TYPES.items()}
 _CHANNELS = dict(CHANNEL_ORDERS.values())
 _ADDRESSING = ("none", "clamp_to_edge", "clamp", "repeat", "mirrored_repeat")
 _FILTERS = ("nearest", "linear")
-FORBIDDEN: dict[int, Forbidden] = {0: "", MEMORY["no_write"]: "write", MEMORY["no_read"]: "read"}
 
 
 def asked(variable: str) -> bool:
@@ -153,7 +151,8 @@ class Kernel:
             return None
         buffer: Any = self.device.wrap(part)
         if self._check:
-            buffer.forbidden = FORBIDDEN[where[2] & (MEMORY["no_write"] | MEMORY["no_read"])]
+            told = where[2]
+            buffer.forbidden = "write" if told & MEMORY["no_write"] else "read" if told & MEMORY["no_read"] else ""
         return buffer
 
     def note_memory(self, data: bytes) -> None:

@@ -190,7 +190,8 @@ FUNCTION double __hw_wide_fma(double a, double b, double c) {
 }
 
 /* The quotient of double. IL's rounds to the nearest unless a step falls below the normal range; then it is computed of
-   the significands, and rounded as an integer where the quotient itself is below. */
+   the significands, and rounded as an integer where the quotient itself is below. The steps' smallest terms are some 106
+   bits below the quotient: those of 2^-900 are normal, of which the smallest is 2^-1022. */
 double __hw_vliw_ddiv(double a, double b) __attribute__((const));
 FUNCTION double __hw_wide_fdiv(double a, double b) {
   double quotient = __hw_vliw_ddiv(a, b);
