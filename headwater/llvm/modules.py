@@ -182,10 +182,12 @@ def _lacks(feature: str) -> bool:
 def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
     """Object code of an optimised module for this machine."""
     from headwater.llvm.passes.bit_select import without_masked_bit_selects
+    from headwater.llvm.passes.byte_quotients import without_byte_quotients
     from headwater.llvm.passes.high_products import without_high_products
 
     text = Module(str(module))
     changed = without_high_products(text)
+    changed |= without_byte_quotients(text)
     if host_target().vector_bytes == 64:
         changed |= without_masked_bit_selects(text)
     if _lacks("f16c"):
