@@ -353,7 +353,7 @@ class _Lowering:
         self.moves += 1
         unit, places = alignments[0], {self.variables.get(to.text, 0)}
         fills = inst.detail.startswith("llvm.memset")
-        if fills and not origin.text.lstrip("-").isdigit():
+        if fills and not origin.is_local and not origin.text.lstrip("-").isdigit():
             return None
         if not fills:
             unit = min(unit, alignments[1])
@@ -367,8 +367,15 @@ class _Lowering:
                 step //= 2
             name = f"%hw.move.{self.round}.{self.moves}.{at}"
             kind = f"i{8 * step}"
-            if fills:
-                moved = str(int.from_bytes(bytes([int(origin.text) & 255]) * step, "little"))
+            ones = int.from_bytes(bytes([1]) * step, "little")
+            if fills and not origin.is_local:
+                moved = str((int(origin.text) & 255) * ones)
+            elif fills and step == 1:
+                moved = origin.text
+            elif fills:
+                loads.append(f"  {name}.of = zext i8 {origin.text} to {kind}")
+                loads.append(f"  {name} = mul {kind} {name}.of, {ones}")
+                moved = name
             else:
                 loads.append(f"  {name}.from = getelementptr i8, {origin.ty} {origin.text}, i32 {at}")
                 loads.append(f"  {name} = load {kind}, {origin.ty} {name}.from, align {step}")

@@ -494,6 +494,70 @@ def test_integers_of_other_widths(device):
     assert ran(ODD, device)[:4] == [odd(g) for g in range(4)]
 
 
+ZERO_LESS = """
+kernel void k(global float *o, global const float *a) {
+  size_t i = get_global_id(0);
+  float x = a[i];
+  float4 v = (float4)(0, 1, 0, 2) - (float4)(x, x, a[0], x);
+  float w = 0.0f - a[i ^ 1];
+  o[i] = 0.0f - x;
+  o[4 + i] = 1 / (0.0f - x);
+  o[8 + i] = floor(0.0f - x);
+  o[12 + i] = copysign(1.0f, 0.0f - x) * v.y;
+  o[16 + i] = 1 / v.z + floor(v).x;
+  o[20 + i] = -0.0f + floor(w);
+  o[24 + i] = fma(w, 2.0f, -0.0f);
+}"""
+HALVES_LESS = """
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+kernel void k(global half2 *o, global const uint *a) {
+  size_t i = get_global_id(0);
+  half2 x = (half2)(0.0h) - (half2)((half)a[i], (half)a[i ^ 1]);
+  o[i] = x;
+  o[4 + i] = (half2)(-0.0h) + floor(x);
+}"""
+
+
+@pytest.mark.parametrize("device", [*DEVICES, "r9-nano", "mi300x"])
+def test_zero_less_zero_is_no_negative_zero(device):
+    a, out = np.array([0, -0.0, 1, -2.5], np.float32), np.zeros(28, np.float32)
+    hw.compile(ZERO_LESS, device=device).k[4](out, a)
+    with np.errstate(divide="ignore"):
+        zero, w = np.float32(0), np.float32(0) - a[[1, 0, 3, 2]]
+        parts = [zero - a, 1 / (zero - a), np.floor(zero - a), np.copysign(1, zero - a) * (1 - a)]
+        parts += [np.float32(np.inf) + np.floor(zero - a), np.floor(w) + np.float32(-0.0), w * 2 + np.float32(-0.0)]
+    np.testing.assert_array_equal(out.view(np.uint32), np.concatenate(parts).astype(np.float32).view(np.uint32))
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd7970", "r9-nano", "vega64", "mi300x"])
+def test_zero_less_zero_is_no_negative_zero_of_halves(device):
+    a, out = np.array([0, 3, 0, 0], np.uint32), np.zeros((8, 2), np.float16)
+    hw.compile(HALVES_LESS, device=device).k[4](out, a)
+    x = np.float16(0) - np.stack((a, a[[1, 0, 3, 2]]), axis=-1).astype(np.float16)
+    expected = np.concatenate((x, np.float16(-0.0) + np.floor(x)))
+    np.testing.assert_array_equal(out.view(np.uint16), expected.view(np.uint16))
+
+
+FILLED = """
+kernel void k(global int *o) {
+  int i = get_global_id(0);
+  uchar value = (uchar)(o[i] * 3 + 5 + i);
+  uchar tiny[8];
+  for (int n = 0; n < 8; n++) tiny[n] = (uchar)(n + i);
+  tiny[i & 7] = value; tiny[4] = value; tiny[5] = value; tiny[6] = value; tiny[7] = value;
+  global uchar *bytes = (global uchar *)(o + i);
+  bytes[0] = value; bytes[1] = value; bytes[2] = value; bytes[3] = value;
+  o[4 + i] = tiny[(i + 1) & 7] | tiny[4 + (i & 3)] << 8;
+}"""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_neighbouring_bytes_of_one_value(device):
+    expected = [(5 + i) * 0x01010101 for i in range(4)]
+    expected += [(2 * i + 1) | (5 + i) << 8 for i in range(3)] + [8 | 8 << 8]
+    assert ran(FILLED, device) == expected
+
+
 # ---------------------------------------------------------------------------------------------- refused
 
 K = "kernel void k(global int *o) {"
