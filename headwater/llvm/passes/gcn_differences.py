@@ -1,8 +1,8 @@
 """Input: an optimised module for GCN. Output: the same kept from a defect of LLVM's that takes ``0 - x`` for ``-x``.
 
 An instruction that reads ``0 - x`` is given x with its sign changed, which GCN does for nothing (LLVM 22.1,
-AMDGPUISelDAGToDAG.cpp, SelectVOP3ModsImpl). Where x is 0, what it reads is then -0 instead of 0: 1 / (0 - x) is -infinity,
-for one. Here such a result goes through an empty assembly text, which LLVM does not look through.
+AMDGPUISelDAGToDAG.cpp, SelectVOP3ModsImpl). Where x is 0, what it reads is then -0 instead of 0: 1 / (0 - x) is
+-infinity, for one. Here such a result goes through an empty assembly text, which LLVM does not look through.
 """
 
 from __future__ import annotations
