@@ -112,7 +112,7 @@ def width(name: str) -> int:
 
 
 def random_case(seed: int, plain: bool = False) -> Case:
-    """The kernel of this seed; ``plain``: without local memory, barriers, atomics and stores of
+    """The kernel of this seed; ``plain``: without local memory, barriers, atomics, halves and stores of
     less than 32 bits, which chips before 2009 lack."""
     later = (random.Random(f"{what} {seed}") for what in ("atomics", "near", "striding"))
     return _Generator(random.Random(seed), *later, plain=plain).case()
@@ -152,7 +152,7 @@ class _Generator(Loops):
         self.helper = rng.random() < 0.4
         self.array_type = rng.choice((*INTEGERS, "float", "int4", "short2", "uchar3"))
         self.use_double = rng.random() < 0.25
-        self.use_half = not self.use_double and rng.random() < 0.12
+        self.use_half = not self.use_double and rng.random() < 0.12 and not plain
         self.use_image = rng.random() < 0.25
         self.use_packed = rng.random() < 0.25
         self.real = "double" if self.use_double else "half" if self.use_half else "float"

@@ -106,6 +106,13 @@ def test_what_an_unknown_type_may_be(name, hint):
     assert caught.value.hint == hint
 
 
+@pytest.mark.parametrize("text", ["global half2 *o) { o[0] = 1;", "global float *o) { half4 x = 1; o[0] = x.x;"])
+def test_vectors_of_halves_are_no_misspelt_names(text):
+    with pytest.raises(SourceError) as caught:
+        hw.compile(f"kernel void k({text} }}", device="hd4870")
+    assert caught.value.hint == "the device has no halves: use float, and vload_half to read them"
+
+
 def test_version_hint_for_newer_functions():
     with pytest.raises(SourceError, match=r"-cl-std=CL2\.0"):
         compile_to_ir("kernel void k(global int *a) { a[0] = work_group_reduce_add(a[1]); }", "k.cl")
