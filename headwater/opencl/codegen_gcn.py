@@ -99,6 +99,8 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
         changed |= _signed_zeros_chosen(final)
     if traits_of(how.processor).has_fma_mix:
         changed |= _signed_halves(final)
+    if traits_of(how.processor).generation == _CLAMPS_WITH_CARRIES:
+        changed |= _kept_clamps(final)
     if how.plain_minima:
         changed |= _plain_minima(final)
     if how.opaque_indices:
@@ -485,6 +487,34 @@ def _signed_halves(module: Module) -> bool:
                 f"  %signed.{bare} = call {kind} @llvm.fma.{suffix}({operands}){_place(inst)}",
                 f"  {inst.name} = fptrunc {kind} %signed.{bare} to {inst.ty}{inst.attached}",
             ]
+        return body.replace(changes)
+
+    return module.each(change)
+
+
+_CLAMPS_WITH_CARRIES = 8
+"""The generation whose only 32-bit sums that saturate are those that write a carry, too."""
+
+
+def _kept_clamps(module: Module) -> bool:
+    """LLVM 22 makes such a sum with a constant, where it folds the constant in late, a shorter instruction that does
+    not saturate (SIFoldOperands.cpp, tryAddToFoldList). Of what an empty assembly text gives it knows no constant."""
+
+    def change(body: Body) -> bool:
+        changes = {}
+        for callee in ("llvm.uadd.sat.", "llvm.usub.sat."):
+            for number, inst in body.calls(callee):
+                if inst.ty.scalar.text != "i32" or all(value.is_local for value in inst.args):
+                    continue
+                lines, operands = [], []
+                for k, value in enumerate(inst.args):
+                    text = value.text
+                    if not value.is_local:
+                        text = f"%hw.number.{k}.{_bare(inst.name)}"
+                        lines.append(f'  {text} = call {inst.ty} asm "", "=v,0"({inst.ty} {value.text})')
+                    operands.append(f"{inst.ty} {text}")
+                call = f"call {inst.ty} @{inst.detail}({', '.join(operands)}){_place(inst)}"
+                changes[number] = [*lines, f"  {inst.name} = {call}"]
         return body.replace(changes)
 
     return module.each(change)
