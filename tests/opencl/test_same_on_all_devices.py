@@ -541,28 +541,23 @@ def test_zero_less_zero_is_no_negative_zero_of_halves(device):
 SATURATED = """
 kernel void k(global uint *o, global const uint *a, uint m) {
   uint i = get_global_id(0);
-  local uint s[64];
-  uint x = a[i] ^ m;
-  s[i] = x;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  uint y = s[63 - i];
+  uint x = a[i] ^ m, y = a[i ^ 63];
   uint4 w = add_sat((uint4)(x, y, x + y, 7), (uint4)(0x123456, 0x6c, 0xf0000000, 0x777));
-  o[i] = add_sat(x, 0x6cu) | 0x6c;
-  o[64 + i] = sub_sat(y, 0x12345u);
-  o[128 + i] = sub_sat(0x80000001u, x);
-  o[192 + i] = add_sat(y, 0xfffff000u) + 0x6c;
-  o[256 + i] = w.x ^ w.y;
-  o[320 + i] = (w.z | 0x123456) + w.w;
+  o[i * 6] = add_sat(x, 0x6cu) | 0x6c;
+  o[i * 6 + 1] = sub_sat(y, 0x12345u);
+  o[i * 6 + 2] = sub_sat(0x80000001u, x);
+  o[i * 6 + 3] = add_sat(y, 0xfffff000u) + 0x6c;
+  o[i * 6 + 4] = w.x ^ w.y;
+  o[i * 6 + 5] = (w.z | 0x123456) + w.w;
 }"""
 
 
 @pytest.mark.parametrize("device", [*DEVICES, "r9-nano"])
 def test_sums_with_constants_saturate(device):
     a = np.random.default_rng(1).integers(0, 1 << 32, 64, dtype=np.uint32)
-    out = np.zeros((6, 64), np.uint32)
-    hw.compile(SATURATED, device=device).k[(64,), (64,)](out, a, np.uint32(3))
-    x = (a ^ np.uint32(3)).astype(np.int64)
-    y, most = x[::-1], (1 << 32) - 1
+    out = np.zeros((64, 6), np.uint32)
+    hw.compile(SATURATED, device=device).k[64](out, a, np.uint32(3))
+    x, y, most = (a ^ np.uint32(3)).astype(np.int64), a[::-1].astype(np.int64), (1 << 32) - 1
     expected = [
         np.minimum(x + 0x6C, most) | 0x6C,
         np.maximum(y - 0x12345, 0),
@@ -571,7 +566,7 @@ def test_sums_with_constants_saturate(device):
         np.minimum(x + 0x123456, most) ^ np.minimum(y + 0x6C, most),
         (np.minimum((x + y & most) + 0xF0000000, most) | 0x123456) + 0x77E & most,
     ]
-    np.testing.assert_array_equal(out, np.array(expected).astype(np.uint32))
+    np.testing.assert_array_equal(out, np.stack(expected, axis=-1).astype(np.uint32))
 
 
 FILLED = """
