@@ -559,6 +559,22 @@ def test_fences_have_what_opencl_3_wants_of_every_device(device):
     assert host(text, device) == "True\n"
 
 
+def test_what_others_hold_can_be_asked_for_after_its_release():
+    text = """
+import gc
+k = cl.Kernel(cl.Program(ctx, "kernel void k(global int *a) { a[0] = 1; }").build(), "k")
+whole = cl.Buffer(ctx, mf.READ_WRITE, 4096)
+part = whole.get_sub_region(1024, 1024)
+ctx2 = cl.Context(ctx.devices)
+other = cl.CommandQueue(ctx2)
+del whole, ctx2
+gc.collect()
+print(k.program.get_info(cl.program_info.NUM_KERNELS), k.program.get_info(cl.program_info.REFERENCE_COUNT))
+print(part.associated_memobject.size, other.context.num_devices, cl.Buffer(other.context, mf.READ_WRITE, 64).size)
+"""
+    assert host(text) == "1 1\n4096 1 64\n"
+
+
 def test_memory_of_a_released_buffer_goes_back_to_the_system():
     text = """
 import os

@@ -57,14 +57,21 @@ void hw_drop(void *handle) {
 cl_int hw_retain(void *handle, uint32_t magic, cl_int error) {
   if (!hw_is(handle, magic))
     return error;
-  atomic_fetch_add_explicit(&((struct object *)handle)->references, 1, memory_order_relaxed);
+  if (atomic_fetch_add(&((struct object *)handle)->references, 1) == 0)
+    hw_hold(handle); // the program's references together are one hold, which it had given up
   return CL_SUCCESS;
 }
 
 cl_int hw_release(void *handle, uint32_t magic, cl_int error) {
   if (!hw_is(handle, magic))
     return error;
-  if (atomic_fetch_sub(&((struct object *)handle)->references, 1) == 1)
+  atomic_uint *references = &((struct object *)handle)->references;
+  uint32_t count = atomic_load(references);
+  do
+    if (!count)
+      return error; // released already: what holds it still is not the program
+  while (!atomic_compare_exchange_weak(references, &count, count - 1));
+  if (count == 1)
     hw_drop(handle);
   return CL_SUCCESS;
 }

@@ -41,10 +41,12 @@ void *hw_new(size_t bytes, uint32_t magic);
 void hw_hold(void *object);
 void hw_drop(void *object);
 
+// Whether a handle is of such an object. One that the program has released, but something else still holds, is: a
+// kernel is asked for its program, for one. A queue is not, which ends when it is released.
 static inline bool hw_is(const void *handle, uint32_t magic) {
   const struct object *object = handle;
-  return object && object->dispatch == hw_dispatch && object->magic == magic && object->references &&
-         object->epoch == hw_epoch;
+  return object && object->dispatch == hw_dispatch && object->magic == magic && object->epoch == hw_epoch &&
+         (magic != MAGIC_QUEUE || object->references);
 }
 cl_int hw_retain(void *handle, uint32_t magic, cl_int error);
 cl_int hw_release(void *handle, uint32_t magic, cl_int error);
