@@ -48,6 +48,11 @@ class _Handler(ctypes.Structure):
     )
 
 
+def _python() -> ctypes.PyDLL:
+    """Python's own functions, whose types nobody else sees: ``ctypes.pythonapi`` is everybody's."""
+    return ctypes.PyDLL(None)
+
+
 @functools.cache
 def _allocator() -> tuple[ctypes.CDLL, Any, _Handler]:
     """The compiled allocator, and its capsule with what that points at."""
@@ -69,7 +74,7 @@ def _allocator() -> tuple[ctypes.CDLL, Any, _Handler]:
     library.hw_look.restype = ctypes.POINTER(ctypes.c_long)
     functions = (place(getattr(library, f"hw_{name}")) for name in ("malloc", "calloc", "realloc", "free"))
     handler = _Handler(b"poisoned", 1, None, *functions)
-    new = ctypes.pythonapi.PyCapsule_New
+    new = _python().PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     return library, new(ctypes.addressof(handler), b"mem_handler", None), handler
 
@@ -80,7 +85,7 @@ def install() -> None:
 
     if _installed.get():
         return
-    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get = _python().PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     table = get(np._core._multiarray_umath._ARRAY_API, None)
     function = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_SET_HANDLER]
