@@ -538,6 +538,29 @@ def test_zero_less_zero_is_no_negative_zero_of_halves(device):
     np.testing.assert_array_equal(out.view(np.uint16), expected.view(np.uint16))
 
 
+ZERO_HALVES = """
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+kernel void k(global half *o, global const half *a) {
+  size_t i = get_global_id(0);
+  half x = a[i], y = a[i ^ 1];
+  o[i * 4] = x;
+  o[i * 4 + 1] = -0.0h;
+  o[i * 4 + 2] = ceil(x >= y ? y : x) * trunc(x * 0.25h + 2.0h);
+  o[i * 4 + 3] = (x < y ? x : y) * 3.0h;
+}"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd5870", "hd7970", "r9-nano", "vega64", "mi300x"])
+def test_zeros_of_halves_keep_their_signs(device):
+    a, out = np.array([0, -0.0, 1, -1], np.float16), np.zeros((4, 4), np.float16)
+    hw.compile(ZERO_HALVES, device=device).k[4](out, a)
+    b = a[[1, 0, 3, 2]]
+    lesser, least = np.where(a >= b, b, a), np.where(a < b, a, b)
+    parts = [a, np.full_like(a, -0.0), np.ceil(lesser) * np.trunc(a * np.float16(0.25) + np.float16(2))]
+    expected = np.stack([*parts, least * np.float16(3)], axis=-1)
+    np.testing.assert_array_equal(out.view(np.uint16), expected.view(np.uint16))
+
+
 SATURATED = """
 kernel void k(global uint *o, global const uint *a, uint m) {
   uint i = get_global_id(0);
