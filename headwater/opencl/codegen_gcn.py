@@ -425,10 +425,10 @@ def _signed_zeros_chosen(module: Module) -> bool:
             if made is None or made.detail[1:] not in _MIRRORED or inst.ty.scalar.text not in ("float", "half"):
                 continue
             first, second = (all(map(_may_be_equal, made.args, order)) for order in (chosen, chosen[::-1]))
-            if not (first or second) or (made.detail, first) in _SAME_ZEROS:
-                continue
-            if {"nsz", "fast"} & {*made.flags, *inst.flags} or any(_never_zero(value) for value in made.args):
-                continue
+            same = not (first or second) or (made.detail, first) in _SAME_ZEROS
+            same |= bool({"nsz", "fast"} & {*made.flags, *inst.flags}) or any(map(_never_zero, made.args))
+            if same and inst.ty.scalar.text == "float":
+                continue  # of halves it gets ``x < 1 ? -1 : x`` wrong, too
             bare, kind = _bare(inst.name), inst.ty.text
             bits = kind.replace("float", "i32").replace("half", "i16")
             changes[number] = [
