@@ -57,8 +57,12 @@ def _leaf(rng: random.Random, kind: str) -> Expression:
     if rng.random() < 0.8:
         name = rng.choice(VARIABLES)
         return Expression(name, lambda variables: (variables[name], nothing))
-    number = rng.choice(_CONSTANTS)
-    return Expression(f"({number}{_SUFFIX[kind]})", lambda _: (np.full(LANES, number, NUMBERS[kind]), nothing))
+    return _constant(rng.choice(_CONSTANTS), kind)
+
+
+def _constant(number: float, kind: str) -> Expression:
+    value = np.full(LANES, number, NUMBERS[kind]), np.zeros(LANES, np.bool_)
+    return Expression(f"({number}{_SUFFIX[kind]})", lambda _: value)
 
 
 def _fused(x: Array, y: Array, z: Array) -> Array:
@@ -84,7 +88,7 @@ _TESTED = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
 
 
 def expression(rng: random.Random, kind: str, depth: int) -> Expression:
-    """A random one of at most 2^``depth`` numbers, three for each fused or chosen one."""
+    """A random one, of parts inside each other ``depth`` times at most."""
     if depth == 0 or rng.random() < 0.12:
         return _leaf(rng, kind)
 
@@ -117,17 +121,12 @@ def expression(rng: random.Random, kind: str, depth: int) -> Expression:
     if chosen == 14 and kind != "double":
         return _of("fma({}, {}, {})", _fused, part(), part(), part())
     if chosen == 15:
-        zero, one = (Expression(f"{n}{_SUFFIX[kind]}", _leaf_of(n, kind)) for n in (0.0, 1.0))
-        least = _of("fmin({}, {})", np.fmin, part(), one)
-        return _of("fmax({}, {})", np.fmax, least, zero, left_open=_both_zero)
+        least = _of("fmin({}, {})", np.fmin, part(), _constant(1.0, kind))
+        return _of("fmax({}, {})", np.fmax, least, _constant(0.0, kind), left_open=_both_zero)
     name, test = rng.choice([*_TESTED.items()])
     return _of(
         f"({name}({{}}) ? {{}} : {{}})", lambda x, one, other: np.where(test(x), one, other), part(), part(), part()
     )
-
-
-def _leaf_of(number: float, kind: str) -> Callable[[dict[str, Array]], tuple[Array, Array]]:
-    return lambda _: (np.full(LANES, number, NUMBERS[kind]), np.zeros(LANES, np.bool_))
 
 
 def numbers(kind: str, *, flushed: bool) -> Array:

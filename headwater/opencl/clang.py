@@ -477,10 +477,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     ),
     (r"blocks support disabled", "blocks are of OpenCL C 2.0: -cl-std=CL2.0"),
     (r"unknown type name 'atomic_", "needs -cl-std=CL2.0 or CL3.0"),
-    (
-        r"requires cl_khr_fp64|(unknown type name|undeclared identifier) 'double\d*'",
-        "the device has no doubles: use float, or test `#ifdef cl_khr_fp64`",
-    ),
+    (r"requires cl_khr_fp64", "the device has no doubles: use float, or test `#ifdef cl_khr_fp64`"),
     (
         r"of type '[^']*\bhalf' is not allowed|(unknown type name|undeclared identifier) 'half\d+'",
         "the device has no halves: use float, and vload_half to read them",

@@ -97,6 +97,7 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
         changed |= _whole_doubles(final)
     if traits_of(how.processor).has_legacy_minima and not how.plain_minima:
         changed |= _signed_zeros_chosen(final)
+    changed |= _zero_for_no_less(final)
     if traits_of(how.processor).has_fma_mix:
         changed |= _signed_halves(final)
     if traits_of(how.processor).has_halves:
@@ -414,7 +415,8 @@ the order in which LLVM has them (AMDGPUISelLowering.cpp, combineFMinMaxLegacyIm
 def _signed_zeros_chosen(module: Module) -> bool:
     """LLVM 22 makes V_MIN_LEGACY_F32 or V_MAX_LEGACY_F32 of a comparison and a selection of the same floats, though
     they choose the other zero where the numbers are zeros of different sign, as of ``x < 0 ? 0 : x`` for -0. It
-    does not see that of a selection of the numbers' bits."""
+    does not see that of a selection of the numbers' bits. Of halves, which are floats for it on these chips, it gets
+    ``x < 1 ? -1 : x`` wrong, too: all of their selections are of bits."""
 
     def change(body: Body) -> bool:
         compared = {inst.name: inst for _, inst in body.having("fcmp")}
@@ -425,21 +427,49 @@ def _signed_zeros_chosen(module: Module) -> bool:
             if made is None or made.detail[1:] not in _MIRRORED or inst.ty.scalar.text not in ("float", "half"):
                 continue
             first, second = (all(map(_may_be_equal, made.args, order)) for order in (chosen, chosen[::-1]))
-            same = not (first or second) or (made.detail, first) in _SAME_ZEROS
-            same |= bool({"nsz", "fast"} & {*made.flags, *inst.flags}) or any(map(_never_zero, made.args))
-            if same and inst.ty.scalar.text == "float":
-                continue  # of halves it gets ``x < 1 ? -1 : x`` wrong, too
-            bare, kind = _bare(inst.name), inst.ty.text
-            bits = kind.replace("float", "i32").replace("half", "i16")
-            changes[number] = [
-                f"  %bits.a.{bare} = bitcast {kind} {chosen[0].text} to {bits}",
-                f"  %bits.b.{bare} = bitcast {kind} {chosen[1].text} to {bits}",
-                f"  %bits.{bare} = select {test.ty} {test.text}, {bits} %bits.a.{bare}, {bits} %bits.b.{bare}",
-                f"  {inst.name} = bitcast {bits} %bits.{bare} to {kind}{inst.attached}",
-            ]
+            indifferent = not (first or second) or (made.detail, first) in _SAME_ZEROS
+            indifferent |= bool({"nsz", "fast"} & {*made.flags, *inst.flags}) or any(map(_never_zero, made.args))
+            if inst.ty.scalar.text == "half" or not indifferent:
+                changes[number] = _chosen_bits(inst)
         return body.replace(changes)
 
     return module.each(change)
+
+
+def _chosen_bits(inst: Inst) -> list[str]:
+    """A selection of floats as one of their bits."""
+    test, one, other = inst.args
+    bare, kind = _bare(inst.name), inst.ty.text
+    bits = kind.replace(inst.ty.scalar.text, {"half": "i16", "float": "i32", "double": "i64"}[inst.ty.scalar.text])
+    return [
+        f"  %bits.a.{bare} = bitcast {kind} {one.text} to {bits}",
+        f"  %bits.b.{bare} = bitcast {kind} {other.text} to {bits}",
+        f"  %bits.{bare} = select {test.ty} {test.text}, {bits} %bits.a.{bare}, {bits} %bits.b.{bare}",
+        f"  {inst.name} = bitcast {bits} %bits.{bare} to {kind}{inst.attached}",
+    ]
+
+
+def _zero_for_no_less(module: Module) -> bool:
+    """LLVM 22 makes a minimum of ``x < 0 ? x : 0``, which is -0 where x is. It does not see that of a selection of the
+    numbers' bits, which takes as many instructions."""
+
+    def change(body: Body) -> bool:
+        compared = {inst.name: inst for _, inst in body.having("fcmp")}
+        changes = {}
+        for number, inst in body.having("select"):
+            test, one, other = inst.args
+            made = compared.get(test.text)
+            if made is None or made.detail[1:] != "lt" or made.args[0].text != one.text or other.is_local:
+                continue
+            if inst.ty.scalar.kind == "float" and any(part.text in _ZEROS for part in other.elems or (other,)):
+                changes[number] = _chosen_bits(inst)
+        return body.replace(changes)
+
+    return module.each(change)
+
+
+_ZEROS = ("zeroinitializer", "0.000000e+00", "0xH0000")
+"""The positive one, of any type."""
 
 
 def _may_be_equal(one: Value, other: Value) -> bool:
@@ -447,8 +477,7 @@ def _may_be_equal(one: Value, other: Value) -> bool:
     if one.text == other.text or "poison" in (one.text, other.text) or one.is_local or other.is_local:
         return one.text == other.text
     parts = [value.elems or (value,) * one.ty.count for value in (one, other)]
-    zeros = ("zeroinitializer", "0.000000e+00", "0xH0000")
-    return any(a.text == b.text or (a.text in zeros and b.text in zeros) for a, b in zip(*parts, strict=True))
+    return any(a.text == b.text or (a.text in _ZEROS and b.text in _ZEROS) for a, b in zip(*parts, strict=True))
 
 
 def _never_zero(value: Value) -> bool:
