@@ -6,7 +6,7 @@ It knows llvmlite, as `headwater.opencl.codegen` does: only what runs in the wor
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 import llvmlite.binding as llvm
@@ -95,8 +95,8 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
         changed |= _rounded_halves(final)
     if not traits_of(how.processor).rounds_doubles:
         changed |= _whole_doubles(final)
-    if traits_of(how.processor).has_legacy_minima and not how.plain_minima:
-        changed |= _signed_zeros_chosen(final)
+    if traits_of(how.processor).has_legacy_minima:
+        changed |= _legacy_minima_avoided(final, every=how.plain_minima)
     changed |= _zero_for_no_less(final)
     if traits_of(how.processor).has_fma_mix:
         changed |= _signed_halves(final)
@@ -104,8 +104,6 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
         changed |= _signed_half_constants(final)
     if traits_of(how.processor).generation == _CLAMPS_WITH_CARRIES:
         changed |= _kept_clamps(final)
-    if how.plain_minima:
-        changed |= _plain_minima(final)
     if how.opaque_indices:
         changed |= _opaque_indices(final)
     if how.checked:
@@ -412,28 +410,49 @@ is that of V_MIN_LEGACY_F32 (S0 if S0 < S1, else S1) or V_MAX_LEGACY_F32 (S0 if 
 the order in which LLVM has them (AMDGPUISelLowering.cpp, combineFMinMaxLegacyImpl)."""
 
 
-def _signed_zeros_chosen(module: Module) -> bool:
+def _legacy_minima_avoided(module: Module, *, every: bool) -> bool:
     """LLVM 22 makes V_MIN_LEGACY_F32 or V_MAX_LEGACY_F32 of a comparison and a selection of the same floats, though
-    they choose the other zero where the numbers are zeros of different sign, as of ``x < 0 ? 0 : x`` for -0. It
-    does not see that of a selection of the numbers' bits. Of halves, which are floats for it on these chips, it gets
-    ``x < 1 ? -1 : x`` wrong, too: all of their selections are of bits."""
+    they choose the other zero where the numbers are zeros of different sign, as of ``x < 0 ? 0 : x`` for -0, and as
+    does the one that it makes of the other if the result's sign changes. It takes ``x < 1 ? -1 : x`` for one, too, and
+    gives -x (AMDGPUISelLowering.cpp, combineFMinMaxLegacy: it is meant to see ``x < 1 ? -x : -1``). It sees none in a
+    selection of the numbers' bits. Those are of bits that choose one of the numbers compared, whatever its sign, but
+    for what certainly is one of the instructions; and those of halves, which are floats for it on these chips.
+    ``every``: all are, for kernels with minima of minima, at which it fails."""
 
     def change(body: Body) -> bool:
         compared = {inst.name: inst for _, inst in body.having("fcmp")}
+        if not compared:
+            return False
+        signed = {inst.name: inst.args[0].text for _, inst in body.having("fneg")}
+        signed |= {inst.name: inst.args[0].text for _, inst in body.calls("llvm.fabs.")}
+        negated = {inst.args[-1].text for _, inst in body.having("fneg", "fsub")}
         changes = {}
         for number, inst in body.having("select"):
-            test, *chosen = inst.args
-            made = compared.get(test.text)
+            made = compared.get(inst.args[0].text)
             if made is None or made.detail[1:] not in _MIRRORED or inst.ty.scalar.text not in ("float", "half"):
                 continue
-            first, second = (all(map(_may_be_equal, made.args, order)) for order in (chosen, chosen[::-1]))
-            indifferent = not (first or second) or (made.detail, first) in _SAME_ZEROS
-            indifferent |= bool({"nsz", "fast"} & {*made.flags, *inst.flags}) or any(map(_never_zero, made.args))
-            if inst.ty.scalar.text == "half" or not indifferent:
+            numbers, chosen = ([value.text for value in args] for args in (made.args, inst.args[1:]))
+            ordered = numbers == chosen
+            is_one = (ordered or numbers == chosen[::-1]) and (
+                bool({"nsz", "fast"} & {*made.flags, *inst.flags})
+                or any(map(_never_zero, made.args))
+                or ((made.detail, ordered) in _SAME_ZEROS and inst.name not in negated)
+            )
+            related = inst.ty.count or not {*_unsigned(numbers, signed)}.isdisjoint(_unsigned(chosen, signed))
+            if every or inst.ty.scalar.text == "half" or (related and not is_one):
                 changes[number] = _chosen_bits(inst)
         return body.replace(changes)
 
     return module.each(change)
+
+
+def _unsigned(names: Iterable[str], signed: Mapping[str, str]) -> Iterator[str]:
+    """What values are but for their signs; constants are left out."""
+    for name in names:
+        while name in signed:
+            name = signed[name]
+        if name.startswith("%"):
+            yield name
 
 
 def _chosen_bits(inst: Inst) -> list[str]:
@@ -470,14 +489,6 @@ def _zero_for_no_less(module: Module) -> bool:
 
 _ZEROS = ("zeroinitializer", "0.000000e+00", "0xH0000")
 """The positive one, of any type."""
-
-
-def _may_be_equal(one: Value, other: Value) -> bool:
-    """Whether LLVM may find two operands to be the same number, or some of their components."""
-    if one.text == other.text or "poison" in (one.text, other.text) or one.is_local or other.is_local:
-        return one.text == other.text
-    parts = [value.elems or (value,) * one.ty.count for value in (one, other)]
-    return any(a.text == b.text or (a.text in _ZEROS and b.text in _ZEROS) for a, b in zip(*parts, strict=True))
 
 
 def _never_zero(value: Value) -> bool:
@@ -569,26 +580,6 @@ def _kept_clamps(module: Module) -> bool:
                     operands.append(f"{inst.ty} {text}")
                 call = f"call {inst.ty} @{inst.detail}({', '.join(operands)}){_place(inst)}"
                 changes[number] = [*lines, f"  {inst.name} = {call}"]
-        return body.replace(changes)
-
-    return module.each(change)
-
-
-def _plain_minima(module: Module) -> bool:
-    """LLVM 22 makes V_MIN_LEGACY_F32 of a comparison and a selection of the same numbers on gfx6 and gfx7, and fails at
-    a minimum of minima. It does not see that of a comparison of the negated numbers, which costs no instruction."""
-
-    def change(body: Body) -> bool:
-        changes = {}
-        for number, inst in body.having("fcmp"):
-            (left, right), order, relation = inst.args, inst.detail[:1], inst.detail[1:]
-            if relation in _MIRRORED and left.ty.scalar.text in ("float", "half"):
-                bare, kind, negated = _bare(inst.name), left.ty, f"{order}{_MIRRORED[relation]}"
-                changes[number] = [
-                    f"  %neg.a.{bare} = fneg {kind} {left.text}",
-                    f"  %neg.b.{bare} = fneg {kind} {right.text}",
-                    f"  {inst.name} = fcmp {negated} {kind} %neg.a.{bare}, %neg.b.{bare}{inst.attached}",
-                ]
         return body.replace(changes)
 
     return module.each(change)

@@ -121,7 +121,7 @@ class CodeOptions:
     ``largest_group`` the most work-items that a group of a kernel without reqd_work_group_size may have, ``emit`` what
     comes out: ``ir``, ``asm`` or ``obj``. ``checked``: keep what a check looks at as the program has it, see
     `codegen_gcn._for_checks`. ``plain_minima``: keep ``a < b ? a : b`` from becoming one instruction on gfx6 and gfx7,
-    see `codegen_gcn._plain_minima`; ``opaque_indices``: keep LLVM from knowing indices of vectors, see
+    see `codegen_gcn._legacy_minima_avoided`; ``opaque_indices``: keep LLVM from knowing indices of vectors, see
     `codegen_gcn._opaque_indices`. ``caution``: 0 optimises all, 1 generates code without optimisation, 2 does not
     optimise the IR either.
     """

@@ -569,6 +569,38 @@ def test_what_is_no_less_than_zero_is_the_zero_that_is_asked_for(ty, device):
     np.testing.assert_array_equal(out.view(bits), np.stack(parts, axis=-1).astype(number).view(bits))
 
 
+OPPOSITES = """
+kernel void k(global float *o, global const float *a) {
+  size_t i = get_global_id(0);
+  float x = a[i], y = fabs(x);
+  o[i * 8] = x > 1 ? -1.0f : x;
+  o[i * 8 + 1] = x < 1.5f ? x : -1.5f;
+  o[i * 8 + 2] = 2.0f - (y <= 1.1f ? 1.1f : -y);
+  o[i * 8 + 3] = x <= -1.1f ? x : 1.1f;
+  vstore4((float4)(x, y, x, -x) < (float4)(2, 0, 1, 0) ? (float4)(x, y, x, -x) : (float4)(-2, -0.0f, 2, 1), i * 2 + 1, o);
+}"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "hd5870", "hd7970", "r9-nano", "vega64", "mi300x"])
+def test_choices_of_the_opposite_of_what_is_compared(device):
+    """LLVM 22 gives -x on gfx6 and gfx7."""
+    x = np.array([0, -0.0, 1, -1, 1.5, -3, 0.5, np.inf, -np.inf], np.float32)
+    out, y = np.zeros((9, 8), np.float32), np.abs(x)
+    hw.compile(OPPOSITES, device=device).k[9](out, x)
+    parts = [
+        np.where(x > 1, -1, x),
+        np.where(x < 1.5, x, -1.5),
+        2 - np.where(y <= np.float32(1.1), np.float32(1.1), -y),
+        np.where(x <= np.float32(-1.1), x, np.float32(1.1)),
+        np.where(x < 2, x, -2),
+        np.full(9, -0.0),
+        np.where(x < 1, x, 2),
+        np.where(-x < 0, -x, 1),
+    ]
+    expected = np.stack([part.astype(np.float32) for part in parts], axis=-1)
+    np.testing.assert_array_equal(out.view(np.uint32), expected.view(np.uint32))
+
+
 ZERO_HALVES = """
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 kernel void k(global half *o, global const half *a) {
