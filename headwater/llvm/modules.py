@@ -183,6 +183,7 @@ def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
     """Object code of an optimised module for this machine."""
     from headwater.llvm.passes.bit_select import without_masked_bit_selects
     from headwater.llvm.passes.byte_quotients import without_byte_quotients
+    from headwater.llvm.passes.doubled_bytes import without_doubled_bytes
     from headwater.llvm.passes.high_products import without_high_products
 
     text = Module(str(module))
@@ -190,6 +191,7 @@ def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
     changed |= without_byte_quotients(text)
     if host_target().vector_bytes == 64:
         changed |= without_masked_bit_selects(text)
+        changed |= without_doubled_bytes(text)
     if _lacks("f16c"):
         from headwater.llvm.passes.soft_halves import SOFT_HALVES
 
