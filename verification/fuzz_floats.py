@@ -83,8 +83,25 @@ def _both_zero(x: Array, y: Array) -> Array:
 
 _INFIX = {"+": np.add, "-": np.subtract, "*": np.multiply}
 _COMPARED = {"<": np.less, ">": np.greater, "<=": np.less_equal, ">=": np.greater_equal, "==": np.equal}
+_SIGNED = {"{}": np.positive, "(-{})": np.negative, "fabs({})": np.abs, "(-fabs({}))": lambda x: -np.abs(x)}
 _ROUNDED = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint}
 _TESTED = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
+
+
+def _compared(rng: random.Random, x: Expression, y: Expression) -> Expression:
+    """One of two numbers, which are compared with each other; any of the three with another sign, maybe."""
+    sign, compare = rng.choice([*_COMPARED.items()])
+    (left, of_left), *signs = (rng.choice([*_SIGNED.items()]) for _ in range(3))
+    (one, other), (of_one, of_other) = zip(*signs, strict=True)
+    first, second = rng.choice(((0, 1), (1, 0), (0, 0), (1, 1)))
+    place = ("{0}", "{1}")
+
+    def select(*numbers: Array) -> Array:
+        chosen = of_one(numbers[first]), of_other(numbers[second])
+        return np.where(compare(of_left(numbers[0]), numbers[1]), *chosen)
+
+    arms = f"{one.format(place[first])} : {other.format(place[second])}"
+    return _of(f"({left.format(place[0])} {sign} {place[1]} ? {arms})", select, x, y)
 
 
 def expression(rng: random.Random, kind: str, depth: int) -> Expression:
@@ -95,7 +112,7 @@ def expression(rng: random.Random, kind: str, depth: int) -> Expression:
     def part() -> Expression:
         return expression(rng, kind, depth - 1)
 
-    chosen = rng.randrange(17)
+    chosen = rng.randrange(19)
     if chosen < 7:
         sign, compute = rng.choice([*_INFIX.items()])
         return _of(f"({{}} {sign} {{}})", compute, part(), part())
@@ -123,6 +140,9 @@ def expression(rng: random.Random, kind: str, depth: int) -> Expression:
     if chosen == 15:
         least = _of("fmin({}, {})", np.fmin, part(), _constant(1.0, kind))
         return _of("fmax({}, {})", np.fmax, least, _constant(0.0, kind), left_open=_both_zero)
+    if chosen in (16, 17):
+        y = part() if rng.random() < 0.4 else _constant(rng.choice(_CONSTANTS), kind)
+        return _compared(rng, part(), y)
     name, test = rng.choice([*_TESTED.items()])
     return _of(
         f"({name}({{}}) ? {{}} : {{}})", lambda x, one, other: np.where(test(x), one, other), part(), part(), part()

@@ -97,7 +97,7 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
         changed |= _whole_doubles(final)
     if traits_of(how.processor).has_legacy_minima:
         changed |= _legacy_minima_avoided(final, every=how.plain_minima)
-    changed |= _zero_for_no_less(final)
+    changed |= _zeros_chosen(final)
     if traits_of(how.processor).has_fma_mix:
         changed |= _signed_halves(final)
     if traits_of(how.processor).has_halves:
@@ -468,19 +468,21 @@ def _chosen_bits(inst: Inst) -> list[str]:
     ]
 
 
-def _zero_for_no_less(module: Module) -> bool:
-    """LLVM 22 makes a minimum of ``x < 0 ? x : 0``, which is -0 where x is. It does not see that of a selection of the
-    numbers' bits, which takes as many instructions."""
+def _zeros_chosen(module: Module) -> bool:
+    """LLVM 22 makes a minimum or maximum of a choice between a number and the 0 that it is compared with, and so takes
+    -0 for the lesser of two zeros, whichever the program takes: ``x < 0 ? x : 0`` becomes -0 for -0. It does not see
+    that of a selection of the numbers' bits, which takes as many instructions. ``x > 0 ? x : 0`` is right."""
 
     def change(body: Body) -> bool:
         compared = {inst.name: inst for _, inst in body.having("fcmp")}
         changes = {}
         for number, inst in body.having("select"):
-            test, one, other = inst.args
+            test, *arms = inst.args
             made = compared.get(test.text)
-            if made is None or made.detail[1:] != "lt" or made.args[0].text != one.text or other.is_local:
+            if made is None or inst.ty.scalar.kind != "float" or made.args[0].text not in [arm.text for arm in arms]:
                 continue
-            if inst.ty.scalar.kind == "float" and any(part.text in _ZEROS for part in other.elems or (other,)):
+            zeros = {"lt": _ZEROS, "gt": _NEGATIVE_ZEROS}.get(made.detail[1:], ())
+            if any(part.text in zeros for arm in arms for part in arm.elems or (arm,)):
                 changes[number] = _chosen_bits(inst)
         return body.replace(changes)
 
@@ -488,7 +490,8 @@ def _zero_for_no_less(module: Module) -> bool:
 
 
 _ZEROS = ("zeroinitializer", "0.000000e+00", "0xH0000")
-"""The positive one, of any type."""
+_NEGATIVE_ZEROS = ("-0.000000e+00", "0xH8000")
+"""As LLVM writes them, of any type."""
 
 
 def _never_zero(value: Value) -> bool:

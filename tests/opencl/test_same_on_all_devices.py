@@ -549,17 +549,29 @@ kernel void k(global {ty} *o, global const {ty} *a) {{
   v = v < ({ty}2)(0) ? v : ({ty}2)(0, 1);
   o[i * 4 + 2] = v.x;
   o[i * 4 + 3] = v.y;
+}}
+kernel void others(global {ty} *o, global const {ty} *a) {{
+  size_t i = get_global_id(0);
+  {ty} x = a[i], zero = 0;
+  o[i * 4] = -x < 0 ? x : -zero;
+  o[i * 4 + 1] = !(x >= 0) ? zero : x;
+  o[i * 4 + 2] = !(x <= 0) ? -zero : x;
+  o[i * 4 + 3] = x < 0 ? x : -zero;
 }}"""
 
 
 @pytest.mark.parametrize("device", ["cpu", "hd5870", "hd7970", "r9-nano", "vega64", "mi300x"])
 @pytest.mark.parametrize("ty", ["half", "float", "double"])
-def test_what_is_no_less_than_zero_is_the_zero_that_is_asked_for(ty, device):
+def test_a_number_or_the_zero_that_it_is_compared_with(ty, device):
     number, bits = {"half": ("f2", "u2"), "float": ("f4", "u4"), "double": ("f8", "u8")}[ty]
     pragma = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable" if ty == "half" else ""
     a = np.array([0, -0.0, 1, -1, np.inf, -np.inf], number)
     out, zero = np.zeros((6, 4), number), np.zeros(6, number)
-    hw.compile(LESS_OR_ZERO.format(ty=ty, pragma=pragma), device=device).k[6](out, a)
+    program = hw.compile(LESS_OR_ZERO.format(ty=ty, pragma=pragma), device=device)
+    program.others[6](out, a)
+    parts = [np.where(a > 0, a, -zero), np.where(a < 0, zero, a), np.where(a > 0, -zero, a), np.where(a < 0, a, -zero)]
+    np.testing.assert_array_equal(out.view(bits), np.stack(parts, axis=-1).astype(number).view(bits))
+    program.k[6](out, a)
     parts = [
         np.where(a < 0, a, zero),
         np.where(a > 0, a, zero),
