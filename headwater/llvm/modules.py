@@ -183,15 +183,15 @@ def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
     """Object code of an optimised module for this machine."""
     from headwater.llvm.passes.bit_select import without_masked_bit_selects
     from headwater.llvm.passes.byte_quotients import without_byte_quotients
-    from headwater.llvm.passes.doubled_bytes import without_doubled_bytes
     from headwater.llvm.passes.high_products import without_high_products
+    from headwater.llvm.passes.spread_bytes import with_spread_bytes_kept
 
     text = Module(str(module))
     changed = without_high_products(text)
     changed |= without_byte_quotients(text)
     if host_target().vector_bytes == 64:
         changed |= without_masked_bit_selects(text)
-        changed |= without_doubled_bytes(text)
+        changed |= with_spread_bytes_kept(text)
     if _lacks("f16c"):
         from headwater.llvm.passes.soft_halves import SOFT_HALVES
 
