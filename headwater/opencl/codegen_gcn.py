@@ -17,6 +17,7 @@ from headwater.llvm.ir import Body, Inst, Module, Value
 from headwater.llvm.metadata import fields, kind
 from headwater.llvm.modules import limit_code_generation, limit_passes, parse
 from headwater.llvm.passes.gcn_differences import with_differences_kept
+from headwater.llvm.passes.gcn_integers import with_integers_kept
 from headwater.llvm.passes.gcn_phis import with_values_kept
 from headwater.llvm.passes.inlining import inlined
 from headwater.llvm.text import has_findings, with_largest_group
@@ -90,6 +91,7 @@ def compile(ir: str, kernels: Iterable[str], filename: str, how: CodeOptions) ->
     changed = _without_ones(final)
     changed |= with_values_kept(final)
     changed |= with_differences_kept(final, has_halves=traits_of(how.processor).has_halves)
+    changed |= with_integers_kept(final, has_halves=traits_of(how.processor).has_halves)
     changed |= _of_own_memory(final)
     if not traits_of(how.processor).has_halves:
         changed |= _rounded_halves(final)
