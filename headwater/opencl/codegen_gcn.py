@@ -271,6 +271,11 @@ def _without_ones_in(body: Body) -> bool:
         for _, inst in body.having("xor", "or", within="-")
         if inst.ty.scalar.text == "i64" and _has_ones(inst.args[-1], complement=inst.op == "xor")
     }
+    ones |= {  # choices of numbers whose high halves are all ones
+        inst.name
+        for _, inst in body.having("select", "phi", within="-")
+        if inst.ty.scalar.text == "i64" and any(_has_ones(value, complement=False) for value in inst.args)
+    }
     if not ones:
         return False
     changes = {}

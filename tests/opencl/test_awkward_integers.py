@@ -111,3 +111,25 @@ def test_high_bytes_of_shorts(device):
     assert pairs.tolist() == np.stack([a >> 8, a], axis=-1).tolist()
     one, other, five = (x.astype(np.uint16).astype(np.uint32) for x in (a + 1 >> 8, a >> 8, a + 3 >> 5))
     assert o.tolist() == np.stack([one + b, other | b, other ^ b, five ^ b], axis=-1).tolist()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_high_words_of_products_wrap_around(device):
+    source = "kernel void k(global int *o, int x, int y) { o[0] = x == 64 ? 25 : mad_hi(x, y, (int)0x80000000); }"
+    o = np.zeros(1, np.int32)
+    hw.compile(source, device=device).k[1](o, np.int32(2147483646), np.int32(-2))
+    assert o[0] == 2147483647
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_or_with_a_choice_whose_high_half_is_all_ones(device):
+    source = """kernel void k(global long *o, global const long *a, global const long *b) {
+      size_t i = get_global_id(0);
+      long x = (b[i] * 77 >> 19) | ~(long)(a[i] == 31 ? 0 : 31);
+      o[i] = b[i] <= x ? x : b[i];
+    }"""
+    a, b = np.array([31, 5, 31, 7]), np.array([2**62 - 5, 140713210274299878, -(2**60), -17])
+    o = np.zeros(4, np.int64)
+    hw.compile(source, device=device).k[4](o, a, b)
+    x = (b * 77 >> 19) | ~np.where(a == 31, 0, 31)
+    assert o.tolist() == np.where(b <= x, x, b).tolist()

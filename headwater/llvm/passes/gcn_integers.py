@@ -14,11 +14,15 @@
 
 from __future__ import annotations
 
-from headwater.llvm.ir import Body, Inst, Module
+from collections.abc import Mapping
+
+from headwater.llvm.ir import Body, Inst, Module, result_of
 from headwater.llvm.values import Value
 
-_WHOLE = ("load", "phi", "")
-"""What makes values whose words LLVM does not see through, an argument among them."""
+_DEPTH = 6
+"""As far as LLVM follows what a number is made of (MaxAnalysisRecursionDepth)."""
+_AS_LARGE_AS_ANY = ("add", "sub", "mul", "or", "xor", "phi", "select", "shl", "trunc", "freeze", "extractelement")
+"""What makes a number that has as many bits as any of its operands."""
 _CARRYING = tuple(f"llvm.{name}." for name in ("uadd.with.overflow", "usub.with.overflow", "uadd.sat", "usub.sat"))
 
 
@@ -28,16 +32,21 @@ def with_integers_kept(module: Module, *, has_halves: bool) -> bool:
 
 
 def _function(body: Body, has_halves: bool) -> bool:
-    changes = {number: _quotient(body.lines[number], inst) for number, inst in body.having("sdiv") if _is_open(inst)}
+    changes = {}
+    quotients = [(number, inst) for number, inst in body.having("sdiv") if _is_open(inst)]
+    makers = _makers(body) if quotients else {}
+    for number, inst in quotients:
+        if _may_be_small(body, inst.args[0], makers, _DEPTH):
+            changes[number] = _quotient(body.lines[number], inst)
     if has_halves:
         for number, inst in body.having("ashr", within="i16"):
             amounts = [inst.args[1].component(lane).text for lane in range(inst.ty.count)] or [inst.args[1].text]
             if inst.ty.scalar.bits == 16 and not inst.args[1].is_local and "8" in amounts:
                 changes[number] = _shifted(inst, amounts)
     carrying = _carrying(body)
-    origins = _origins(body) if carrying else {}
+    makers = makers or (_makers(body) if carrying else {})
     for number, inst in carrying:
-        hidden = [value.text for value in inst.args if origins.get(value.text, "") not in _WHOLE]
+        hidden = [value.text for value in inst.args if _is_in_words(body, value, makers)]
         if hidden:
             changes[number] = _with_hidden(inst, hidden)
     return body.replace(changes)
@@ -51,6 +60,31 @@ def _is_open(quotient: Inst) -> bool:
     """Whether it may be by -1, of a number whose opposite needs another bit."""
     of, by = quotient.args
     return by.is_local and (of.is_local or of.elems is not None or _is_least(of.text))
+
+
+def _makers(body: Body) -> dict[str, int]:
+    """The numbers of the lines that make values."""
+    return {name: number for number, line in enumerate(body.lines) if (name := result_of(line))}
+
+
+def _may_be_small(body: Body, value: Value, makers: Mapping[str, int], depth: int) -> bool:
+    """Whether LLVM may know that a number has fewer bits than its type: not of one that is loaded or given, nor of a
+    sum or a product with such a one. What is not followed may be small."""
+    if not value.is_local or depth == 0:
+        return True
+    if value.text not in makers:
+        return False
+    operation, line = body.operations[makers[value.text]], body.lines[makers[value.text]]
+    if operation == "load" or "@llvm.amdgcn.workgroup.id." in line:
+        return "!range" in line
+    if operation in _AS_LARGE_AS_ANY:
+        inst = body.inst(makers[value.text])
+        assert inst is not None
+        numbers = {"select": inst.args[1:], "shl": inst.args[:1], "extractelement": inst.args[:1]}.get(
+            operation, inst.args
+        )
+        return all(_may_be_small(body, one, makers, depth - 1) for one in numbers)
+    return True
 
 
 def _is_least(text: str) -> bool:
@@ -131,13 +165,9 @@ def _is_carry(test: Inst, total: Inst) -> bool:
     return bool(numbers & operands) and (total.name in numbers or bool(numbers & negated))
 
 
-def _origins(body: Body) -> dict[str, str]:
-    """What makes each value."""
-    return {
-        line[: line.index(" = ")].strip(): operation
-        for line, operation in zip(body.lines, body.operations, strict=True)
-        if operation and " = " in line
-    }
+def _is_in_words(body: Body, value: Value, makers: Mapping[str, int]) -> bool:
+    """Whether LLVM may see what a number's words are made of."""
+    return value.text in makers and body.operations[makers[value.text]] not in ("load", "phi")
 
 
 def _with_hidden(inst: Inst, hidden: list[str]) -> list[str]:

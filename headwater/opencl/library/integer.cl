@@ -47,7 +47,7 @@ FOR_SIGNED(SIGNED)
 
 #define MUL_HI(T, W) \
   PURE T mul_hi(T a, T b) { return (T)((W)a * (W)b >> BITS(T)); } \
-  PURE T mad_hi(T a, T b, T c) { return (T)(mul_hi(a, b) + c); }
+  PURE T mad_hi(T a, T b, T c) { return (T)((W)mul_hi(a, b) + c); }
 MUL_HI(char, short) MUL_HI(uchar, ushort) MUL_HI(short, int) MUL_HI(ushort, uint) MUL_HI(int, long) MUL_HI(uint, ulong)
 
 #ifdef __R600__
