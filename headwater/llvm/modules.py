@@ -191,7 +191,8 @@ def emit_object(module: llvm.ModuleRef, tm: llvm.TargetMachine) -> bytes:
     changed |= without_byte_quotients(text)
     if host_target().vector_bytes == 64:
         changed |= without_masked_bit_selects(text)
-        changed |= with_spread_bytes_kept(text)
+        if not _lacks("avx512bw"):
+            changed |= with_spread_bytes_kept(text)
     if _lacks("f16c"):
         from headwater.llvm.passes.soft_halves import SOFT_HALVES
 
