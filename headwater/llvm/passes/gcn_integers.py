@@ -149,7 +149,8 @@ def _carrying(body: Body) -> list[tuple[int, Inst]]:
 
 
 def _is_wide(value: Value) -> bool:
-    return value.ty.scalar.kind == "int" and value.ty.scalar.bits >= 64
+    """Whether it is of two words or more, and of whole ones, as registers are."""
+    return value.ty.scalar.kind == "int" and value.ty.scalar.bits >= 64 and value.ty.scalar.bits % 32 == 0
 
 
 def _is_carry(test: Inst, total: Inst) -> bool:
