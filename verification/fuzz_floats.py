@@ -9,7 +9,6 @@ otherwise is named by its seed, with the expression and the numbers. Exit status
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 from collections.abc import Callable
@@ -18,13 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 
 import headwater as hw
+from verification.random_expressions import EXPRESSIONS, VARIABLES, parser, report, source
 
 NUMBERS = {"half": np.float16, "float": np.float32, "double": np.float64}
 _BITS = {"half": np.uint16, "float": np.uint32, "double": np.uint64}
 _SUFFIX = {"half": "h", "float": "f", "double": ""}
-EXPRESSIONS, LANES = 24, 512
-"""Of a program: its expressions, and the triples of numbers that each is computed for."""
-VARIABLES = "abc"
+LANES = 512
+"""The triples of numbers that each expression is computed for."""
+_PRAGMAS = "#pragma OPENCL FP_CONTRACT OFF\n"
+_HALVES = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
 _CONSTANTS = (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 4.0)
 
 Array = np.ndarray
@@ -158,24 +159,12 @@ def numbers(kind: str, *, flushed: bool) -> Array:
     return np.array([*usual, *large, *tiny], NUMBERS[kind])
 
 
-def source(expressions: list[Expression], kind: str) -> str:
-    """A kernel that computes them for a triple of numbers a work-item."""
-    stores = "".join(f"  o[i * {len(expressions)} + {n}] = {e.text};\n" for n, e in enumerate(expressions))
-    arguments = ", ".join(f"global const {kind} *p{name}" for name in VARIABLES)
-    return (
-        "#pragma OPENCL FP_CONTRACT OFF\n"
-        + ("#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n" if kind == "half" else "")
-        + f"kernel void k(global {kind} *o, {arguments}) {{\n  size_t i = get_global_id(0);\n"
-        + f"  {kind} {', '.join(f'{name} = p{name}[i]' for name in VARIABLES)};\n{stores}}}\n"
-    )
-
-
 def _flushes(device: str, kind: str) -> bool:
     """Whether the device makes numbers below the normal range 0."""
     tiny = np.full(1, np.finfo(NUMBERS[kind]).smallest_subnormal, NUMBERS[kind])
     text = f"kernel void k(global {kind} *a) {{ a[0] = a[0] + a[0]; }}\n"
     if kind == "half":
-        text = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n" + text
+        text = _HALVES + text
     hw.compile(text, language="opencl", device=device).k[1](tiny)
     return bool(tiny[0] == 0)
 
@@ -189,7 +178,8 @@ def wrong(seed: int, kind: str, devices: tuple[str, ...]) -> list[str]:
         values = numbers(kind, flushed=_flushes(device, kind))
         variables = {name: chosen.choice(values, LANES) for name in VARIABLES}
         left = np.zeros((LANES, EXPRESSIONS), NUMBERS[kind])
-        program = hw.compile(source(made, kind), language="opencl", device=device)
+        text = source((one.text for one in made), kind, _PRAGMAS + (_HALVES if kind == "half" else ""))
+        program = hw.compile(text, language="opencl", device=device)
         program.k[LANES](left, *variables.values())
         with np.errstate(all="ignore"):
             for n, one in enumerate(made):
@@ -205,20 +195,10 @@ def wrong(seed: int, kind: str, devices: tuple[str, ...]) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m verification.fuzz_floats", description=__doc__.splitlines()[0])
-    add = parser.add_argument
-    add("--count", type=int, default=100, help=f"how many programs of {EXPRESSIONS} expressions (default 100)")
-    add("--seed", type=int, default=0, help="the first program's seed; the next ones count on (default 0)")
-    add("--type", choices=[*NUMBERS], default="float", help="of the numbers (default float)")
-    add("--device", action="append", default=[], help="a device; several times (default cpu)")
-    options = parser.parse_args()
-    differing = 0
-    for seed in range(options.seed, options.seed + options.count):
-        for line in (found := wrong(seed, options.type, tuple(options.device) or ("cpu",))):
-            print(f"seed {seed}, {line}", flush=True)
-        differing += bool(found)
-    print(f"{options.count} programs of {EXPRESSIONS} expressions, {differing} computed otherwise by some device")
-    return 1 if differing else 0
+    made = parser("fuzz_floats", __doc__.splitlines()[0])
+    made.add_argument("--type", choices=[*NUMBERS], default="float", help="of the numbers (default float)")
+    options = made.parse_args()
+    return report(options, lambda seed, devices: wrong(seed, options.type, devices))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ computes otherwise is named by its seed, with the expression and the numbers. Ex
 
 from __future__ import annotations
 
-import argparse
 import operator
 import random
 import sys
@@ -18,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 import headwater as hw
+from verification.random_expressions import EXPRESSIONS, VARIABLES, parser, report, source
 
 BITS = {"char": 8, "uchar": 8, "short": 16, "ushort": 16, "int": 32, "uint": 32, "long": 64, "ulong": 64}
 _NUMPY = dict(zip(BITS, "i1 u1 i2 u2 i4 u4 i8 u8".split(), strict=True))
 _SUFFIX = {"uint": "u", "long": "l", "ulong": "ul"}
-EXPRESSIONS, LANES = 24, 128
-"""Of a program: its expressions, and the triples of numbers that each is computed for."""
-VARIABLES = "abc"
+LANES = 128
+"""The triples of numbers that each expression is computed for."""
 
 Compute = Callable[..., int]
 
@@ -194,17 +193,6 @@ def numbers(rng: random.Random, ty: Integer) -> list[int]:
     ]
 
 
-def source(expressions: list[Expression], ty: Integer) -> str:
-    """A kernel that computes them for a triple of numbers a work-item."""
-    stores = "".join(f"  o[i * {len(expressions)} + {n}] = {e.text};\n" for n, e in enumerate(expressions))
-    arguments = ", ".join(f"global const {ty.name} *p{name}" for name in VARIABLES)
-    variables = ", ".join(f"{name} = p{name}[i]" for name in VARIABLES)
-    return (
-        f"kernel void k(global {ty.name} *o, {arguments}) {{\n  size_t i = get_global_id(0);\n"
-        f"  {ty.name} {variables};\n{stores}}}\n"
-    )
-
-
 def wrong(seed: int, devices: tuple[str, ...]) -> list[str]:
     """What devices compute otherwise of the program of this seed."""
     rng = random.Random(seed)
@@ -214,10 +202,10 @@ def wrong(seed: int, devices: tuple[str, ...]) -> list[str]:
     triples = [dict(zip(VARIABLES, triple, strict=True)) for triple in zip(*given.values(), strict=True)]
     expected = [[one.value(triple) for one in made] for triple in triples]
     arrays = [np.array(values, _NUMPY[ty.name]) for values in given.values()]
-    found = []
+    text, found = source((one.text for one in made), ty.name), []
     for device in devices:
         left = np.zeros((LANES, EXPRESSIONS), _NUMPY[ty.name])
-        program = hw.compile(source(made, ty), language="opencl", device=device, options="-cl-std=CL3.0")
+        program = hw.compile(text, language="opencl", device=device, options="-cl-std=CL3.0")
         program.k[LANES](left, *arrays)
         got = left.tolist()
         for n, one in enumerate(made):
@@ -231,19 +219,7 @@ def wrong(seed: int, devices: tuple[str, ...]) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m verification.fuzz_integers", description=__doc__.splitlines()[0])
-    add = parser.add_argument
-    add("--count", type=int, default=100, help=f"how many programs of {EXPRESSIONS} expressions (default 100)")
-    add("--seed", type=int, default=0, help="the first program's seed; the next ones count on (default 0)")
-    add("--device", action="append", default=[], help="a device; several times (default cpu)")
-    options = parser.parse_args()
-    differing = 0
-    for seed in range(options.seed, options.seed + options.count):
-        for line in (found := wrong(seed, tuple(options.device) or ("cpu",))):
-            print(f"seed {seed}, {line}", flush=True)
-        differing += bool(found)
-    print(f"{options.count} programs of {EXPRESSIONS} expressions, {differing} computed otherwise by some device")
-    return 1 if differing else 0
+    return report(parser("fuzz_integers", __doc__.splitlines()[0]).parse_args(), wrong)
 
 
 if __name__ == "__main__":

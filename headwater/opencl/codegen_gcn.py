@@ -403,9 +403,7 @@ def _bare(name: str) -> str:
     return name.lstrip("%").strip('"')
 
 
-_MIRRORED = {"gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
-
-
+_ORDERS = ("gt", "ge", "lt", "le")
 _SAME_ZEROS = frozenset(
     [
         *((name, True) for name in ("olt", "oge", "ugt", "ule")),
@@ -436,7 +434,7 @@ def _legacy_minima_avoided(module: Module, *, every: bool) -> bool:
         changes = {}
         for number, inst in body.having("select"):
             made = compared.get(inst.args[0].text)
-            if made is None or made.detail[1:] not in _MIRRORED or inst.ty.scalar.text not in ("float", "half"):
+            if made is None or made.detail[1:] not in _ORDERS or inst.ty.scalar.text not in ("float", "half"):
                 continue
             numbers, chosen = ([value.text for value in args] for args in (made.args, inst.args[1:]))
             ordered = numbers == chosen
@@ -497,7 +495,8 @@ def _zeros_chosen(module: Module) -> bool:
 
 
 _ZEROS = ("zeroinitializer", "0.000000e+00", "0xH0000")
-_NEGATIVE_ZEROS = ("-0.000000e+00", "0xH8000")
+_NEGATIVE_HALF = "0xH8000"
+_NEGATIVE_ZEROS = ("-0.000000e+00", _NEGATIVE_HALF)
 """As LLVM writes them, of any type."""
 
 
@@ -545,19 +544,16 @@ def _signed_halves(module: Module) -> bool:
     return module.each(change)
 
 
-_NEGATIVE_ZERO = "0xH8000"
-
-
 def _signed_half_constants(module: Module) -> bool:
     """LLVM 22 takes -0 for 0 where it is the upper one of two halves in a register, as of neighbouring stores. Of what
     an empty assembly text gives it knows no constant."""
 
     def change(body: Body) -> bool:
         changes = {}
-        for number, inst in body.having("store", "insertelement", "shufflevector", within=_NEGATIVE_ZERO):
+        for number, inst in body.having("store", "insertelement", "shufflevector", within=_NEGATIVE_HALF):
             lines, line = [], body.lines[number]
             for k, value in enumerate(inst.args):
-                if _NEGATIVE_ZERO in value.text and not (inst.op == "store" and value.ty.count):
+                if _NEGATIVE_HALF in value.text and not (inst.op == "store" and value.ty.count):
                     name = f"%hw.zero.{number}.{k}"
                     lines.append(f'  {name} = call {value.ty} asm "", "=v,0"({value.ty} {value.text})')
                     line = line.replace(f"{value.ty} {value.text}", f"{value.ty} {name}", 1)
