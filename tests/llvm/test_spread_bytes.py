@@ -17,10 +17,6 @@ SUMS = {
     "shift": "%v = shl <64 x i8> %r, splat (i8 1)",
     "product": "%v = mul <64 x i8> %r, splat (i8 2)",
     "sum of some": "%s = select <64 x i1> %c, <64 x i8> zeroinitializer, <64 x i8> %r\n  %v = add <64 x i8> %r, %s",
-    "spread again": "%d = load <64 x i8>, ptr %memory\n  %e = icmp slt <64 x i8> %b, %d\n"
-    "  %s = select <64 x i1> %e, <64 x i8> %d, <64 x i8> %b\n  %x = xor <64 x i8> %s, %d\n"
-    f"  %y = shufflevector <64 x i8> %x, <64 x i8> poison, <8 x i32> <{', '.join(f'i32 {n}' for n in range(8))}>\n"
-    f"  %v = shufflevector <8 x i8> %y, <8 x i8> poison, <64 x i32> <{', '.join(f'i32 {n // 8}' for n in range(64))}>",
     "some of a sum": "%s = select <64 x i1> %c, <64 x i8> %r, <64 x i8> zeroinitializer\n  %v = add <64 x i8> %s, %r",
 }
 SPREAD = ", ".join(f"i32 {lane // 4}" for lane in range(64))
